@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/plans/terraform"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// Target is what one member is planned from and applied to.
+type Target struct {
+	Member string // change-set member, the root's name for terraform-apply
+	// Root as declared; Root.Dir is relative to ProjectDir.
+	Root       project.Root
+	ProjectDir string // absolute directory of the project in the worktree
+	Worktree   string // absolute checkout root, the widest directory code may read
+	// Vars are the step's variables with every reference resolved.
+	Vars map[string]digest.Value
+	// Credentials are KEY=VALUE pairs of exactly one set, plan or apply, never
+	// both (soundness, walls).
+	Credentials []string
+	// RunDir is a private directory of this run and member outside the
+	// worktree; saved plans and status files live there.
+	RunDir string
+}
+
+// Planned is one member's plan, saved.
+type Planned struct {
+	Target Target
+	Part   changeset.Part
+	// NoChanges is the planner's own word that there is nothing to apply
+	// (terraform's detailed exit code 0).
+	NoChanges bool
+	// File is the saved plan outside the worktree and Hash its SHA-256 in hex;
+	// an applier refuses a file whose hash differs.
+	File, Hash string
+	Code       terraform.RunsCode
+	// Engine is the tool and its version, "terraform 1.11.4"; part of the
+	// member's source (pr-loop §5.11).
+	Engine string
+}
+
+// Output is one output value standing now.
+type Output struct {
+	Value     digest.Value
+	Sensitive bool
+}
+
+// Sink receives progress lines while a step runs, scrubbed of secrets.
+type Sink func(line string)
+
+// Planner makes a plan and saves it. It changes nothing outside RunDir and the
+// worktree. A plan that fails returns an error meant for people.
+type Planner interface {
+	Plan(ctx context.Context, t Target, sink Sink) (Planned, error)
+}
+
+// Outcome is how an apply ended.
+type Outcome struct {
+	// Unknown: the end of the step was not observed; it must not be repeated
+	// from the same plan (soundness I6).
+	Unknown bool
+	// Moved: the target changed since the plan and nothing was applied.
+	Moved   bool
+	Error   string // for people; empty when applied
+	Outputs map[string]Output
+}
+
+// Applier applies exactly one saved plan, or refuses. The returned error is
+// reserved for "could not even try"; a failed apply is an Outcome.
+type Applier interface {
+	Apply(ctx context.Context, p Planned, sink Sink) (Outcome, error)
+	// Recover tells how an apply that this process did not see end went:
+	// found is false when none was started for the run directory.
+	Recover(ctx context.Context, p Planned) (out Outcome, found bool, err error)
+}
+
+// OutputReader reads the outputs that stand now. A target that was never
+// applied has none: an empty map, no error.
+type OutputReader interface {
+	Outputs(ctx context.Context, t Target) (map[string]Output, error)
+}
