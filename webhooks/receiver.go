@@ -1,0 +1,146 @@
+package webhooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/chant-bot/chant/engine"
+)
+
+// MaxBody is the largest body taken, in bytes: GitHub and GitLab send none
+// above 25 MB.
+const MaxBody = 25 << 20
+
+// eagerBody is how much is allocated on the word of a Content-Length header
+// alone; a larger body grows as it arrives.
+const eagerBody = 1 << 20
+
+// Answer is the JSON body of every reply.
+type Answer struct {
+	// Outcome is "queued", "duplicate", "ignored" or "refused".
+	Outcome string `json:"outcome"`
+	// Reason says why a delivery was ignored or refused.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Receiver serves the webhook endpoint of one forge instance.
+//
+// It answers 202 once the inbox holds the delivery, also for one that is
+// ignored or was seen before; 401 for what is not signed, storing nothing; 413
+// above MaxBody; 400 for a body that cannot be decoded, saying why; 503 when the
+// inbox fails, so that the forge shows the delivery as failed and it can be sent
+// again. allowed tells whether a repository is served here; a delivery of any
+// other is recorded as ignored, without its body.
+func Receiver(dec Decoder, inbox Inbox, allowed func(engine.Repo) bool, now func() time.Time, log *slog.Logger) http.Handler {
+	r := &receiver{dec: dec, inbox: inbox, allowed: allowed, now: now}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		d, answer, err := r.receive(w, req)
+		status := http.StatusAccepted
+		if err != nil {
+			status, answer = refusal(err)
+			level := slog.LevelWarn
+			if status == http.StatusServiceUnavailable {
+				level = slog.LevelError
+			}
+			log.Log(req.Context(), level, "webhook refused", "status", status, "error", err,
+				"delivery", d.GUID, "event", d.Event)
+		} else {
+			log.Debug("webhook", "outcome", answer.Outcome, "reason", answer.Reason,
+				"delivery", d.GUID, "event", d.Event, "action", d.Action, "repo", d.Repo.FullName())
+		}
+		write(w, status, answer)
+	})
+}
+
+type receiver struct {
+	dec     Decoder
+	inbox   Inbox
+	allowed func(engine.Repo) bool
+	now     func() time.Time
+}
+
+// fault is an error with the status it is answered with. Only its reason is
+// shown to the caller.
+type fault struct {
+	status int
+	reason string
+	err    error
+}
+
+func (f *fault) Error() string { return fmt.Sprintf("%s: %v", f.reason, f.err) }
+func (f *fault) Unwrap() error { return f.err }
+
+func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, Answer, error) {
+	if req.Method != http.MethodPost {
+		return Delivery{}, Answer{}, &fault{http.StatusMethodNotAllowed, "deliveries are posted", errors.New(req.Method)}
+	}
+	body, err := readBody(w, req)
+	if err != nil {
+		return Delivery{}, Answer{}, err
+	}
+	if err := r.dec.Verify(req.Header, body); err != nil {
+		return Delivery{}, Answer{}, &fault{http.StatusUnauthorized, "not authenticated", err}
+	}
+	d, err := r.dec.Decode(req.Header, body)
+	if err != nil {
+		return d, Answer{}, &fault{http.StatusBadRequest, err.Error(), err}
+	}
+	d.Body, d.ReceivedAt = body, r.now()
+	if d.Repo != (engine.Repo{}) && !r.allowed(d.Repo) {
+		d.Body = nil
+		d.Decoded = engine.Ignored{Reason: "repository " + d.Repo.FullName() + " is not on the list of repositories served here"}
+	}
+	fresh, err := r.inbox.Accept(req.Context(), d)
+	if err != nil {
+		return d, Answer{}, &fault{http.StatusServiceUnavailable, "the delivery could not be stored; send it again", err}
+	}
+	if !fresh {
+		return d, Answer{Outcome: "duplicate"}, nil
+	}
+	if ign, ok := d.Decoded.(engine.Ignored); ok {
+		return d, Answer{Outcome: "ignored", Reason: ign.Reason}, nil
+	}
+	return d, Answer{Outcome: "queued"}, nil
+}
+
+func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+	tooLarge := &fault{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", MaxBody), errors.New("body too large")}
+	if req.ContentLength > MaxBody {
+		return nil, tooLarge
+	}
+	var buf bytes.Buffer
+	if n := min(req.ContentLength, eagerBody); n > 0 {
+		buf.Grow(int(n) + bytes.MinRead) // ReadFrom wants room to see the end
+	}
+	if _, err := buf.ReadFrom(http.MaxBytesReader(w, req.Body, MaxBody)); err != nil {
+		var max *http.MaxBytesError
+		if errors.As(err, &max) {
+			return nil, tooLarge
+		}
+		return nil, &fault{http.StatusBadRequest, "the body could not be read to its end", err}
+	}
+	return buf.Bytes(), nil
+}
+
+func refusal(err error) (int, Answer) {
+	var f *fault
+	if errors.As(err, &f) {
+		return f.status, Answer{Outcome: "refused", Reason: f.reason}
+	}
+	return http.StatusInternalServerError, Answer{Outcome: "refused", Reason: "internal error"}
+}
+
+func write(w http.ResponseWriter, status int, a Answer) {
+	body, err := json.Marshal(a)
+	if err != nil { // two strings always marshal; an empty body is still an answer
+		body = nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
