@@ -1,0 +1,31 @@
+package project
+
+// Config is chant.config.json or .yaml; only its terraform block is ours, keys
+// of other lexicons are left alone (components §4.1).
+type Config struct {
+	Terraform *Terraform // nil when not declared
+	File      string
+	Dir       string // directory of the file, relative to the workspace
+}
+
+// Terraform is the terraform block.
+type Terraform struct {
+	Binary         string // terraform, tofu or choudoufu
+	CallModuleType string // local or none
+	Compose        string // auto or off
+	Roots          map[string]Root
+}
+
+// Root is one terraform root. Dir is relative to the project; var files are
+// relative to Dir, in order.
+type Root struct {
+	Name          string
+	Dir           string
+	Workspace     string
+	VarFiles      []string
+	BackendConfig map[string]string
+	Delete        string // never, owned-only or gated; choudoufu only
+	Estate        string // choudoufu only
+	File          string
+	Line          int
+}
