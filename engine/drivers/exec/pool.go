@@ -1,0 +1,25 @@
+package exec
+
+import "context"
+
+// Pool bounds how many children run at one time over everything that shares
+// it. A nil Pool bounds nothing.
+type Pool struct{ slots chan struct{} }
+
+// NewPool makes a pool of size slots; a size below one is one.
+func NewPool(size int) *Pool { return &Pool{slots: make(chan struct{}, max(size, 1))} }
+
+// Do runs f while holding a slot. It waits for one in order of arrival and
+// returns the cause of ctx when that ends first.
+func (p *Pool) Do(ctx context.Context, f func() error) error {
+	if p == nil {
+		return f()
+	}
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-p.slots }()
+	return f()
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package exec
+
+func awaitExit(int) bool { return false }
+
+// childrenOf is only asked about launchers of walls, which are Linux programs.
+func childrenOf(int) []int { return nil }
