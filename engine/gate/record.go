@@ -63,12 +63,11 @@ type Approver struct {
 // does not know voids: doubt never opens a gate (soundness I14).
 func (r Record) IsResolution() bool { return r.Kind == "" || r.Kind == KindResolution }
 
-// ByAgent reports that no person made this resolution (pr-loop §3.2).
+// ByAgent reports that no person made this resolution: it says so, or it came
+// over a channel a model speaks through (pr-loop §3.2, §3.5).
 func (r Record) ByAgent() bool {
-	if r.Approver != nil && r.Approver.Kind != "" {
-		return r.Approver.Kind != "human"
-	}
-	return modelAuthored(r.Origin)
+	said := r.Approver != nil && r.Approver.Kind != "" && r.Approver.Kind != "human"
+	return said || modelAuthored(r.Origin)
 }
 
 // modelAuthored are the channels a model speaks through.
