@@ -99,6 +99,6 @@ func (n *Node) ToValue() (digest.Value, error) {
 		}
 		return digest.ObjectOf(members), nil
 	default:
-		return digest.Null(), nil
+		return digest.NullValue(), nil
 	}
 }
