@@ -1,0 +1,186 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/forges"
+)
+
+// approvers answers, for one gate and one moment, why a principal's approval
+// does not count. It reads the forge as it stands now (soundness I1, I2): a
+// permission taken away takes the approval with it. Not safe for concurrent use.
+type approvers struct {
+	forge forges.Forge
+	repo  engine.Repo
+	env   project.Env
+	// rule is nil where the review rule is off.
+	rule *gate.ReviewRule
+
+	reasons map[string]string
+	err     error // the first failed read; a decision made with it is void
+}
+
+func (s *Site) approvers(env project.Env, rule *gate.ReviewRule) *approvers {
+	return &approvers{forge: s.Forge, repo: s.Repo, env: env, rule: rule, reasons: map[string]string{}}
+}
+
+// exclude is what gate.Query.Exclude asks.
+func (a *approvers) exclude(ctx context.Context) func(gate.Record) string {
+	return func(r gate.Record) string { return a.refuse(ctx, r.ResolvedBy) }
+}
+
+// refuse says why principal's approval does not count, "" when it does.
+func (a *approvers) refuse(ctx context.Context, principal string) string {
+	if reason, ok := a.reasons[principal]; ok {
+		return reason
+	}
+	reason, err := a.judge(ctx, principal)
+	if err != nil {
+		if a.err == nil {
+			a.err = fmt.Errorf("reading whether %s may approve: %w", principal, err)
+		}
+		return "whether they may approve could not be read"
+	}
+	a.reasons[principal] = reason
+	return reason
+}
+
+func (a *approvers) judge(ctx context.Context, principal string) (string, error) {
+	if login, ours := a.repo.Instance.Login(principal); ours && a.forge != nil {
+		permission, err := a.forge.Permission(ctx, a.repo, login)
+		if err != nil {
+			return "", err
+		}
+		if permission != forges.Write && permission != forges.Admin {
+			return fmt.Sprintf("%s has no write permission on %s", principal, a.repo.FullName()), nil
+		}
+	}
+	for _, list := range append([][]string{a.env.Approvers}, a.env.AlsoApprovers...) {
+		if list == nil {
+			continue
+		}
+		on, err := a.listed(ctx, list, principal)
+		if err != nil {
+			return "", err
+		}
+		if !on {
+			return fmt.Sprintf("%s is not among the approvers of env %s: %s", principal, a.env.Name, strings.Join(list, ", ")), nil
+		}
+	}
+	if a.rule != nil {
+		return a.rule.Refuse(principal), nil
+	}
+	return "", nil
+}
+
+// listed tells whether principal, or a team it is in, is on the list.
+func (a *approvers) listed(ctx context.Context, list []string, principal string) (bool, error) {
+	if slices.Contains(list, strings.ToLower(strings.TrimSpace(principal))) {
+		return true, nil
+	}
+	login, ours := a.repo.Instance.Login(principal)
+	if !ours || a.forge == nil {
+		return false, nil
+	}
+	for _, entry := range list {
+		org, team, ok := a.repo.Instance.Team(entry)
+		if !ok {
+			continue
+		}
+		in, err := a.forge.TeamMember(ctx, org, team, login)
+		if err != nil {
+			return false, err
+		}
+		if in {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// unresolvedAuthor marks, in a list of principals, an author whose account is
+// not known. No principal starts like it.
+const unresolvedAuthor = "unresolved:"
+
+// reviewRule reads who wrote a pull request and who reviewed it (pr-loop
+// §5.10). Authors come from git, whole, and are joined with the forge's logins.
+func (s *Site) reviewRule(ctx context.Context, change engine.Change, base string) (*gate.ReviewRule, error) {
+	authors, err := s.authors(ctx, change, base)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := s.Forge.Reviews(ctx, s.Repo, change.Number)
+	if err != nil {
+		return nil, fmt.Errorf("reading the reviews of #%d: %w", change.Number, err)
+	}
+	plain := make([]gate.Review, 0, len(reviews))
+	for _, r := range reviews {
+		plain = append(plain, gate.Review{Principal: s.Repo.Instance.Principal(r.Author.Login), State: string(r.State)})
+	}
+	rule := authorsRule(authors)
+	rule.NeedReview, rule.Reviewers = true, gate.StandingReviewers(plain)
+	return rule, nil
+}
+
+// authorsRule excludes the people who wrote the change and asks for no review.
+func authorsRule(authors []string) *gate.ReviewRule {
+	rule := &gate.ReviewRule{}
+	for _, a := range authors {
+		if email, unresolved := strings.CutPrefix(a, unresolvedAuthor); unresolved {
+			rule.Unresolved = append(rule.Unresolved, email)
+		} else {
+			rule.Authors = append(rule.Authors, a)
+		}
+	}
+	return rule
+}
+
+// authors lists everybody who wrote the change, as principals; who has no known
+// account is marked with unresolvedAuthor.
+func (s *Site) authors(ctx context.Context, change engine.Change, base string) ([]string, error) {
+	known, err := s.Forge.Authors(ctx, s.Repo, change.Number)
+	if err != nil {
+		return nil, fmt.Errorf("reading who wrote #%d: %w", change.Number, err)
+	}
+	commits, err := s.Clone.Commits(ctx, base, change.Head)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{s.Repo.Instance.Principal(change.Author.Login): true}
+	for _, login := range known.Logins {
+		seen[s.Repo.Instance.Principal(login)] = true
+	}
+	for _, email := range known.Unresolved {
+		s.addAuthor(seen, email)
+	}
+	for _, c := range commits {
+		for _, p := range c.CoAuthors {
+			s.addAuthor(seen, p.Email)
+		}
+	}
+	out := make([]string, 0, len(seen))
+	for a := range seen {
+		out = append(out, a)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// addAuthor resolves an e-mail where its form names the account.
+func (s *Site) addAuthor(seen map[string]bool, email string) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	if email == "" || s.Repo.Instance.MachineEmail(email) {
+		return
+	}
+	if login, ok := s.Repo.Instance.LoginOfEmail(email); ok {
+		seen[s.Repo.Instance.Principal(login)] = true
+		return
+	}
+	seen[unresolvedAuthor+email] = true
+}

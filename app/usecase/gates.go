@@ -1,0 +1,106 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
+)
+
+// Policy is what binds one env's gates, from the trusted declarations (pr-loop
+// decision 2).
+type Policy struct {
+	Env project.Env
+	// ReviewRules: only people who reviewed and did not write the change count.
+	ReviewRules bool
+	// Refuse names settings this version does not enforce; with one, no gate of
+	// the env opens.
+	Refuse []string
+	// OnlyEnv: no other env declares a gate of this name, so a line without an
+	// environment can mean only this one.
+	OnlyEnv bool
+}
+
+// policyOf reads one env's policy from a declaration.
+func policyOf(d *project.Declaration, env project.Env) Policy {
+	same := 0
+	if d.Bot != nil {
+		for _, e := range d.Bot.Envs {
+			if e.Gate == env.Gate {
+				same++
+			}
+		}
+	}
+	return Policy{
+		Env:         env,
+		ReviewRules: d.ReviewRules || env.RequireReview,
+		Refuse:      env.Unenforced(d),
+		OnlyEnv:     same <= 1,
+	}
+}
+
+// query asks one of the env's gates about one plan.
+func (st *Stage) query(p Policy, op string, d digest.Digest) gate.Query {
+	return gate.Query{
+		Op: op, Gate: p.Env.Gate, Env: p.Env.Name, Digest: d,
+		Now: st.Now(), OnlyEnv: p.OnlyEnv, Refuse: p.Refuse,
+	}
+}
+
+// gateLines reads the file of one op.
+func gateLines(snap *ledger.Snapshot, prefix, op string) ([]gate.Record, error) {
+	data, _, err := snap.Read(gate.Path(prefix, op))
+	if err != nil {
+		return nil, fmt.Errorf("reading gate %s: %w", op, err)
+	}
+	lines, _ := gate.ParseFile(data)
+	return lines, nil
+}
+
+// decide reads a gate on one snapshot and evaluates it with who as the judge of
+// approvers. A failed read of the forge is an error, never a "no" or a "yes".
+func decide(ctx context.Context, snap *ledger.Snapshot, prefix string, q gate.Query, who *approvers) (gate.Decision, []gate.Record, error) {
+	lines, err := gateLines(snap, prefix, q.Op)
+	if err != nil {
+		return gate.Decision{}, nil, err
+	}
+	if who != nil {
+		q.Exclude = who.exclude(ctx)
+	}
+	d := gate.Evaluate(lines, q)
+	if who != nil && who.err != nil {
+		return gate.Decision{}, nil, who.err
+	}
+	return d, lines, nil
+}
+
+// approvedSide loads from the ledger what an approval of d was shown: the
+// document, and by the hash the approval carries, the sources. Without sources
+// coverage treats the source as another one (pr-loop §3.2). ok is false when
+// the document is not there or does not verify.
+func approvedSide(snap *ledger.Snapshot, prefix string, d digest.Digest, sourcesHash string) (side cover.Side, ok bool, err error) {
+	data, found, err := snap.Read(record.DocumentPath(prefix, d))
+	if err != nil || !found {
+		return cover.Side{}, false, err
+	}
+	doc, err := changeset.Parse(data)
+	if err != nil || !doc.Verify() || !digest.Same(doc.Digest, d) {
+		return cover.Side{}, false, nil
+	}
+	side.Doc = doc
+	if sourcesHash == "" {
+		return side, true, nil
+	}
+	shown, found, err := readShown(snap, prefix, sourcesHash)
+	if err != nil || !found {
+		return side, true, err
+	}
+	side.Sources, side.Code = shown.Sources, shown.Code
+	return side, true, nil
+}

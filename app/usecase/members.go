@@ -1,0 +1,313 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"sync"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/terraform"
+	"github.com/chant-bot/chant/engine/graph"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// PlanInput is one project of one checkout, to be planned into one env.
+type PlanInput struct {
+	Site     *Site
+	Checkout *Checkout
+	Project  project.Project
+	Env      project.Env
+	// Base and Head bound the change: what differs between them selects the
+	// components (pr-loop §5.2).
+	Base, Head string
+	RunDir     string
+	Progress   func(line string) // nil for none
+}
+
+// PlanSet is what planning a selection came to: a document, and what an apply
+// needs to carry exactly these plans out.
+type PlanSet struct {
+	Selection graph.Selection
+	Document  *changeset.Document
+	// Sources is the hash of what each member was planned from (pr-loop §5.11).
+	Sources map[string]string
+	Members map[string]*PlannedMember // by change-set member
+}
+
+// PlannedMember is one member of a PlanSet, JSON-serialisable so that an apply
+// survives a restart.
+type PlannedMember struct {
+	Component string
+	Step      int // index of the step in the component
+	// Planned is the zero value when the member failed to plan or is a hole.
+	Planned engine.Planned
+	// Reads are the upstream outputs the plan was made with.
+	Reads   []InputRead
+	Unknown []project.Read // reads without a value: the member is a hole
+	Error   string
+}
+
+// InputRead is one upstream output as it stood when the plan was made.
+type InputRead struct {
+	Component, Output string
+	Value             digest.Value
+	Sensitive         bool
+}
+
+// Side is the set as coverage compares it.
+func (p *PlanSet) Side() cover.Side {
+	side := cover.Side{Doc: p.Document, Sources: p.Sources, Code: map[string]cover.Code{}}
+	for name, m := range p.Members {
+		side.Code[name] = m.Planned.Code
+	}
+	return side
+}
+
+// Nothing tells which members have nothing to apply (decision 15).
+func (p *PlanSet) Nothing() map[string]bool {
+	out := map[string]bool{}
+	for name, m := range p.Members {
+		out[name] = cover.Nothing(p.Document, name, m.Planned.NoChanges)
+	}
+	return out
+}
+
+// PlanMembers plans every selected component against the outputs standing now.
+// Nothing here fails a plan as a whole but a broken graph or a clone that can't
+// be read: what goes wrong with one member is that member's failure, said in
+// the document (pr-loop §5.4).
+func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error) {
+	selection, err := st.selectComponents(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := st.Credentials.For(ctx, in.Site.Repo, in.Env.Name, ForPlan)
+	if err != nil {
+		return nil, fmt.Errorf("plan credentials of env %s: %w", in.Env.Name, err)
+	}
+	p := &planner{Stage: st, in: in, credentials: credentials, components: map[string]*project.Component{}}
+	for _, c := range in.Project.Components {
+		p.components[c.Name] = c
+	}
+	order := selection.Order()
+	p.readUpstreams(ctx, order)
+	members := p.planAll(ctx, order)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return p.compose(ctx, selection, members)
+}
+
+// selectComponents derives what the change reaches.
+func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Selection, error) {
+	files, err := in.Site.Clone.ChangedFiles(ctx, in.Base, in.Head)
+	if err != nil {
+		return graph.Selection{}, err
+	}
+	rel := make([]string, 0, len(files))
+	for _, f := range files {
+		r, err := filepath.Rel(in.Project.Dir, f)
+		if err != nil {
+			return graph.Selection{}, fmt.Errorf("changed file %s against project %s: %w", f, in.Project.Dir, err)
+		}
+		rel = append(rel, filepath.ToSlash(r))
+	}
+	dir := in.projectDir()
+	touched, err := terraform.Changed(in.Project.Roots, os.DirFS(dir), rel)
+	if err != nil {
+		return graph.Selection{}, err
+	}
+	return graph.Select(in.Project.Components, touched)
+}
+
+func (in PlanInput) projectDir() string {
+	return filepath.Join(in.Checkout.Dir, filepath.FromSlash(in.Project.Dir))
+}
+
+// planner is the state of one PlanMembers call.
+type planner struct {
+	*Stage
+	in          PlanInput
+	credentials []string
+	components  map[string]*project.Component
+
+	outputs   map[string]map[string]engine.Output // by component
+	outputErr map[string]error
+}
+
+// member is one step on its way to a change-set member.
+type member struct {
+	name      string
+	component *project.Component
+	step      project.Step
+	index     int
+	planned   *PlannedMember
+	part      changeset.Part
+}
+
+// readUpstreams reads the outputs of every component the selection reads from,
+// once each (pr-loop §5.4).
+func (p *planner) readUpstreams(ctx context.Context, order []string) {
+	p.outputs, p.outputErr = map[string]map[string]engine.Output{}, map[string]error{}
+	wanted := map[string]bool{}
+	for _, name := range order {
+		for _, read := range p.components[name].Reads() {
+			if read.Source == project.FromOutput {
+				wanted[read.Component] = true
+			}
+		}
+	}
+	names := make([]string, 0, len(wanted))
+	for name := range wanted {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var mu sync.Mutex
+	each(names, func(name string) {
+		outs, err := p.ComponentOutputs(ctx, p.in, p.components[name], p.credentials)
+		mu.Lock()
+		defer mu.Unlock()
+		p.outputs[name], p.outputErr[name] = outs, err
+	})
+}
+
+// ComponentOutputs reads the outputs of one component's steps as they stand
+// now, merged in step order.
+func (st *Stage) ComponentOutputs(ctx context.Context, in PlanInput, c *project.Component, credentials []string) (map[string]engine.Output, error) {
+	merged := map[string]engine.Output{}
+	if c == nil {
+		return merged, nil
+	}
+	for i, step := range c.Steps() {
+		if step.Kind != terraform.Kind {
+			continue
+		}
+		target, err := in.target(step, i, c, nil, credentials)
+		if err != nil {
+			return nil, err
+		}
+		outs, err := st.Outputs.Outputs(ctx, target)
+		if err != nil {
+			return nil, fmt.Errorf("reading the outputs of %s: %w", c.Name, err)
+		}
+		for k, v := range outs {
+			merged[k] = v
+		}
+	}
+	return merged, nil
+}
+
+// planAll plans every step of the selection, all at once: the pool of the
+// driver bounds how many children run.
+func (p *planner) planAll(ctx context.Context, order []string) []*member {
+	var all []*member
+	for _, name := range order {
+		c := p.components[name]
+		for i, step := range c.Steps() {
+			all = append(all, &member{component: c, step: step, index: i, name: memberName(c, step)})
+		}
+	}
+	each(all, func(m *member) {
+		m.planned = &PlannedMember{Component: m.component.Name, Step: m.index}
+		p.progress("planning %s", m.name)
+		if err := p.planStep(ctx, m); err != nil {
+			m.planned.Error = err.Error()
+			m.part = failedPart(m.name, err.Error())
+			p.progress("planning %s failed", m.name)
+			return
+		}
+		p.progress("planned %s", m.name)
+	})
+	return all
+}
+
+func (p *planner) planStep(ctx context.Context, m *member) error {
+	if m.step.Kind != terraform.Kind {
+		return refuseStep(m.step)
+	}
+	for _, read := range m.component.Reads() {
+		if err := p.outputErr[read.Component]; err != nil && read.Source == project.FromOutput && read.Step == m.index {
+			return err
+		}
+	}
+	values, unresolved := project.Resolve(m.step, p.values(), p.in.Env.Vars)
+	if len(unresolved) > 0 {
+		m.planned.Unknown = unresolved
+		part, err := p.hole(m, unresolved)
+		m.part = part
+		return err
+	}
+	m.planned.Reads = p.reads(m)
+	target, err := p.in.target(m.step, m.index, m.component, values, p.credentials)
+	if err != nil {
+		return err
+	}
+	planned, err := p.Planner.Plan(ctx, target, func(string) {})
+	if err != nil {
+		return err
+	}
+	planned.Target.Credentials = nil // never kept with a plan
+	m.planned.Planned, m.part = planned, planned.Part
+	return nil
+}
+
+// reads lists what the step was resolved with, for the apply to compare.
+func (p *planner) reads(m *member) []InputRead {
+	var out []InputRead
+	for _, read := range m.component.Reads() {
+		if read.Source != project.FromOutput || read.Step != m.index {
+			continue
+		}
+		value, sensitive := lookup(p.outputs[read.Component], read.Output)
+		out = append(out, InputRead{Component: read.Component, Output: read.Output, Value: value, Sensitive: sensitive})
+	}
+	return out
+}
+
+func (p *planner) values() map[string]map[string]digest.Value {
+	return plainValues(p.outputs)
+}
+
+func (p *planner) progress(format string, args ...any) {
+	if p.in.Progress != nil {
+		p.in.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *planner) compose(ctx context.Context, selection graph.Selection, members []*member) (*PlanSet, error) {
+	set := &PlanSet{Selection: selection, Sources: map[string]string{}, Members: map[string]*PlannedMember{}}
+	parts := make([]changeset.Part, 0, len(members))
+	for _, m := range members {
+		if _, twice := set.Members[m.name]; twice {
+			return nil, refusef("two steps plan member %q; give each step a root of its own", m.name)
+		}
+		set.Members[m.name] = m.planned
+		parts = append(parts, m.part)
+	}
+	doc, err := changeset.Compose(parts, p.Version)
+	if err != nil {
+		return nil, err
+	}
+	set.Document = doc
+	if set.Sources, err = p.sources(ctx, members); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// each runs f for every item at once and waits. What the items start is bounded
+// by the driver's pool, so no second bound stands here.
+func each[T any](items []T, f func(T)) {
+	var wg sync.WaitGroup
+	for _, item := range items {
+		wg.Add(1)
+		go func() { defer wg.Done(); f(item) }()
+	}
+	wg.Wait()
+}

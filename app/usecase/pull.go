@@ -1,0 +1,231 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// PullInput is a pull request to plan.
+type PullInput struct {
+	Site *Site
+	// Head is planned merged into BaseTip (pr-loop decision 1).
+	Head, BaseTip, BaseBranch string
+	Number                    int
+	// Env keeps to one env, "" plans all of the branch.
+	Env, Member string
+	Gate        string // overrides the env's gate, "" does not
+	Dir         string // where the run keeps its files; the caller removes it
+	Progress    func(line string)
+}
+
+// PullPlan is the plan of one env and project.
+type PullPlan struct {
+	Policy Policy
+	Member string
+	Set    *PlanSet // nil when nothing was planned
+	Tree   string   // git tree planned, "" on a conflict
+	Report report.Report
+}
+
+// Trust says what a pull request's own declaration could not change yet
+// (pr-loop decision 2).
+type Trust struct {
+	Declaration *project.Declaration
+	// Changed: the head changes identity, security or x-bot; it counts after the
+	// merge.
+	Changed bool
+	// FromHead: the base has no readable declaration, so the head's was used.
+	FromHead bool
+}
+
+// PlanPull plans the merge of a pull request into its base branch, for every
+// env and project concerned. What the author can mend (a conflict, a broken
+// declaration) is a report that says so, not an error.
+func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust, error) {
+	mergeBase, err := in.Site.Clone.MergeBase(ctx, in.BaseTip, in.Head)
+	if err != nil {
+		return nil, Trust{}, err
+	}
+	commit, tree, conflicts, err := in.Site.Clone.MergeResult(ctx, in.BaseTip, in.Head)
+	if err != nil {
+		return nil, Trust{}, err
+	}
+	trust, problem := in.trust(ctx, commit)
+	if len(conflicts) > 0 {
+		problem = fmt.Errorf("does not merge into %s: conflict in %s; merge or rebase the branch and push", in.BaseBranch, strings.Join(conflicts, ", "))
+	}
+	if problem != nil {
+		return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem), trust, nil
+	}
+	checkout, err := in.Site.Checkout(ctx, commit, filepath.Join(in.Dir, "tree"))
+	if err != nil {
+		if problem := forPeople(err); problem != nil {
+			return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem), trust, nil
+		}
+		return nil, Trust{}, err
+	}
+	defer os.RemoveAll(checkout.Dir)
+	var plans []PullPlan
+	for _, env := range trust.Declaration.EnvsOf(in.BaseBranch, st.DefaultEnv) {
+		if in.Env != "" && env.Name != in.Env {
+			continue
+		}
+		if in.Gate != "" {
+			env.Gate = in.Gate
+		}
+		for _, proj := range checkout.Workspace.Projects {
+			if in.Member != "" && proj.Member != in.Member {
+				continue
+			}
+			plan, err := st.planPullProject(ctx, in, policyOf(trust.Declaration, env), checkout, proj, mergeBase)
+			if err != nil {
+				return nil, Trust{}, err
+			}
+			plan.Tree = tree
+			plans = append(plans, plan)
+		}
+	}
+	return plans, trust, nil
+}
+
+// trust reads the declaration that binds the gates: the base branch's. Where
+// the base has none that reads, the head's serves for planning, so that a pull
+// request that adds or repairs one gets a plan.
+func (in PullInput) trust(ctx context.Context, mergeResult string) (Trust, error) {
+	base, baseErr := in.Site.Declaration(ctx, in.BaseTip)
+	head, headErr := in.Site.Declaration(ctx, mergeResult)
+	if headErr != nil {
+		return Trust{Declaration: base}, headErr
+	}
+	if baseErr != nil {
+		if forPeople(baseErr) == nil {
+			return Trust{}, baseErr
+		}
+		return Trust{Declaration: head, FromHead: true}, nil
+	}
+	return Trust{Declaration: base, Changed: project.TrustChanged(base, head)}, nil
+}
+
+func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, checkout *Checkout, proj project.Project, mergeBase string) (PullPlan, error) {
+	plan := PullPlan{Policy: p, Member: proj.Member, Report: in.blankReport(p, proj.Member, mergeBase)}
+	set, err := st.PlanMembers(ctx, PlanInput{
+		Site: in.Site, Checkout: checkout, Project: proj, Env: p.Env,
+		Base: mergeBase, Head: in.Head, RunDir: filepath.Join(in.Dir, "runs", safeName(p.Env.Name+"-"+proj.Member)),
+		Progress: in.Progress,
+	})
+	if err != nil {
+		problem := forPeople(err)
+		if problem == nil {
+			return PullPlan{}, err
+		}
+		plan.Report.Status, plan.Report.Message = report.PlanFailed, problem.Error()
+		return plan, nil
+	}
+	plan.Set = set
+	set.fill(&plan.Report)
+	return plan, nil
+}
+
+func (in PullInput) blankReport(p Policy, member, mergeBase string) report.Report {
+	r := report.New(report.Plan, p.Env.Name, member)
+	r.Base, r.Head = mergeBase, in.Head
+	r.Op, r.Gate = "pr-unknown", p.Env.Gate
+	if in.Number > 0 {
+		number := in.Number
+		r.PR, r.Op = &number, project.OpPull(in.Number, member)
+	}
+	return r
+}
+
+// failedPlans is one failed report per env, so that every context gets its
+// status. Without any declaration there is the default env alone.
+func (in PullInput) failedPlans(trust Trust, defaultEnv, mergeBase string, problem error) []PullPlan {
+	declaration := trust.Declaration
+	if declaration == nil {
+		declaration = &project.Declaration{}
+	}
+	var plans []PullPlan
+	for _, env := range declaration.EnvsOf(in.BaseBranch, defaultEnv) {
+		if in.Env != "" && env.Name != in.Env {
+			continue
+		}
+		p := policyOf(declaration, env)
+		r := in.blankReport(p, in.Member, mergeBase)
+		r.Status, r.Message = report.PlanFailed, problem.Error()
+		plans = append(plans, PullPlan{Policy: p, Member: in.Member, Report: r})
+	}
+	return plans
+}
+
+// forPeople is the error when its words are meant for whoever wrote the change,
+// nil when it is a fault of ours or of a system we depend on.
+func forPeople(err error) error {
+	var refusal *Refusal
+	var problems project.Problems
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.As(err, &problems):
+		return problems
+	case errors.Is(err, project.ErrNoDeclaration):
+		return project.ErrNoDeclaration
+	}
+	return nil
+}
+
+// fill writes what a plan found into a report.
+func (p *PlanSet) fill(r *report.Report) {
+	r.Selection, r.ChangeSet = p.Selection, p.Document
+	r.Status = planStatus(p)
+	if len(p.Members) == 0 {
+		return
+	}
+	r.Digest = p.Document.Digest
+	r.RunsCode = map[string]report.RunsCode{}
+	for _, m := range p.Document.Members {
+		planned := p.Members[m.Member]
+		row := report.Member{
+			Member: m.Member, Component: planned.Component, PlanDigest: m.PlanDigest,
+			Status: report.MemberPlanned, Error: m.Error, Counts: report.Count(p.Document.EntriesOf(m.Member)),
+		}
+		if planned.Error != "" {
+			row.Status, row.Error = report.MemberPlanFailed, planned.Error
+		}
+		for _, read := range planned.Unknown {
+			row.UnknownInputs = append(row.UnknownInputs, report.UnknownInput{From: read.Component, Output: read.Output})
+		}
+		r.Members = append(r.Members, row)
+		if code := report.CodeOf(planned.Planned.Code); !code.Empty() {
+			r.RunsCode[m.Member] = code
+		}
+	}
+}
+
+func planStatus(p *PlanSet) report.Status {
+	if len(p.Members) == 0 {
+		return report.Nothing
+	}
+	for _, m := range p.Members {
+		if m.Error != "" {
+			return report.PlanFailed
+		}
+	}
+	return report.Planned
+}
+
+// shown is what a reviewer of this plan is shown beside the document.
+func (p *PlanSet) shown() shown {
+	side := p.Side()
+	return shown{Sources: side.Sources, Code: side.Code}
+}
+
+// String names a pull request in messages.
+func pullName(c engine.Change) string { return fmt.Sprintf("#%d", c.Number) }

@@ -1,0 +1,88 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/terraform"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// sources hashes what each member's plan was made from (pr-loop §5.11): the git
+// objects under the root's watched paths and its lock file, the component as
+// authored, the root's settings, the env's variables and the engine. Values of
+// upstream outputs are no part of it.
+func (p *planner) sources(ctx context.Context, members []*member) (map[string]string, error) {
+	paths := map[string][]string{}
+	var all []string
+	fsys := os.DirFS(p.in.projectDir())
+	for _, m := range members {
+		root, ok := p.in.Project.Roots[m.name]
+		if !ok {
+			continue
+		}
+		watched, err := terraform.SourcePaths(root, fsys)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range watched {
+			full := path.Join(p.in.Project.Dir, w)
+			paths[m.name] = append(paths[m.name], full)
+			all = append(all, full)
+		}
+	}
+	oids, err := p.in.Site.Clone.ObjectIDs(ctx, p.in.Checkout.Commit, all...)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(members))
+	for _, m := range members {
+		d, err := memberSource(p.in.Project.Roots[m.name], m, paths[m.name], oids, p.in.Env)
+		if err != nil {
+			return nil, fmt.Errorf("source of %s: %w", m.name, err)
+		}
+		out[m.name] = d.String()
+	}
+	return out, nil
+}
+
+func memberSource(root project.Root, m *member, paths []string, oids map[string]string, env project.Env) (digest.Digest, error) {
+	files := map[string]digest.Value{}
+	for _, p := range paths {
+		files[p] = digest.StringOf(oids[p])
+	}
+	backend := map[string]digest.Value{}
+	for k, v := range root.BackendConfig {
+		backend[k] = digest.StringOf(v)
+	}
+	varFiles := make([]digest.Value, 0, len(root.VarFiles))
+	for _, f := range root.VarFiles {
+		varFiles = append(varFiles, digest.StringOf(f))
+	}
+	return digest.Of("member-source", digest.ObjectOf(map[string]digest.Value{
+		"files":     digest.ObjectOf(files),
+		"component": m.component.Node.Value(),
+		"dir":       digest.StringOf(root.Dir),
+		"workspace": digest.StringOf(root.Workspace),
+		"backend":   digest.ObjectOf(backend),
+		"varFiles":  digest.ArrayOf(varFiles...),
+		"vars":      digest.ObjectOf(env.Vars),
+		"engine":    digest.StringOf(m.planned.Planned.Engine),
+	}))
+}
+
+// sourcesHash is the hash an approval line carries (pr-loop §3.2).
+func sourcesHash(sources map[string]string) (string, error) {
+	values := map[string]digest.Value{}
+	for member, source := range sources {
+		values[member] = digest.StringOf(source)
+	}
+	d, err := digest.Of("member-sources", digest.ObjectOf(values))
+	if err != nil {
+		return "", err
+	}
+	return d.String(), nil
+}

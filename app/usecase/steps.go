@@ -1,0 +1,118 @@
+package usecase
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/terraform"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// memberName is the change-set member a step plans: a root by its name, any
+// other step by its component's (pr-loop §5.4).
+func memberName(c *project.Component, step project.Step) string {
+	if step.Kind == terraform.Kind {
+		return project.RootOf(step)
+	}
+	return c.Name
+}
+
+// refuseStep names what this version cannot plan, so that it is never skipped
+// in silence.
+func refuseStep(step project.Step) error {
+	if step.Gate != nil {
+		return refusef("%s:%d: gates inside a component are not enforced yet; remove the gate step or apply this component by hand", step.File, step.Line)
+	}
+	return refusef("%s:%d: no planner for step kind %q; this version plans %q", step.File, step.Line, step.Kind, terraform.Kind)
+}
+
+// target is what the driver plans or applies for one step.
+func (in PlanInput) target(step project.Step, index int, c *project.Component, values map[string]digest.Value, credentials []string) (engine.Target, error) {
+	name := project.RootOf(step)
+	root, ok := in.Project.Roots[name]
+	if !ok {
+		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
+	}
+	return engine.Target{
+		Member: name, Root: root,
+		ProjectDir: in.projectDir(), Worktree: in.Checkout.Dir,
+		Vars:        stepVars(values),
+		Credentials: credentials,
+		RunDir:      filepath.Join(in.RunDir, "members", safeName(name)),
+	}, nil
+}
+
+// stepVars picks the vars object out of a resolved step.
+func stepVars(values map[string]digest.Value) map[string]digest.Value {
+	vars := map[string]digest.Value{}
+	v := values["vars"]
+	for _, key := range v.Keys() {
+		vars[key] = v.Get(key)
+	}
+	return vars
+}
+
+// safeName keeps a member's name a single path element.
+func safeName(name string) string {
+	return strings.NewReplacer("/", "_", "\\", "_", "..", "_").Replace(name)
+}
+
+// failedPart is a member that could not be planned.
+func failedPart(name, message string) changeset.Part {
+	return changeset.Part{Member: changeset.Member{
+		Member: name, Lexicon: "chant", Planner: "chant", Status: changeset.Failed, Error: message,
+	}}
+}
+
+// hole is a member whose inputs have no value yet (pr-loop §8.1): its digest is
+// the component's own, one hole a read, and no approval ever covers it.
+func (p *planner) hole(m *member, unknown []project.Read) (changeset.Part, error) {
+	value, err := m.component.DeployValue(p.in.Env)
+	if err != nil {
+		return changeset.Part{}, err
+	}
+	d, err := digest.Of("component-deploy", value)
+	if err != nil {
+		return changeset.Part{}, err
+	}
+	part := changeset.Part{Member: changeset.Member{
+		Member: m.name, Lexicon: "terraform", Planner: "terraform", Status: changeset.Planned, PlanDigest: &d,
+	}}
+	for _, read := range unknown {
+		part.Member.Holes = append(part.Member.Holes, changeset.Hole{
+			Address: read.Component + "." + read.Output, Type: "input",
+			Reason: fmt.Sprintf("inputs from %s; re-checked on apply", read.Component),
+		})
+	}
+	return part, nil
+}
+
+// lookup follows a dot path into one component's outputs.
+func lookup(outputs map[string]engine.Output, path string) (digest.Value, bool) {
+	keys := strings.Split(path, ".")
+	out, ok := outputs[keys[0]]
+	if !ok {
+		return digest.Value{}, false
+	}
+	v := out.Value
+	for _, k := range keys[1:] {
+		v = v.Get(k)
+	}
+	return v, out.Sensitive
+}
+
+func plainValues(outputs map[string]map[string]engine.Output) map[string]map[string]digest.Value {
+	plain := make(map[string]map[string]digest.Value, len(outputs))
+	for component, outs := range outputs {
+		values := make(map[string]digest.Value, len(outs))
+		for name, out := range outs {
+			values[name] = out.Value
+		}
+		plain[component] = values
+	}
+	return plain
+}

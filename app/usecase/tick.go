@@ -1,0 +1,115 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/green"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// TickInput is a branch whose commits are judged.
+type TickInput struct {
+	Site   *Site
+	Green  project.Green
+	DryRun bool
+}
+
+// Tick judges the first-parent commits of the branch's window by their checks
+// and makes the tags due, pushed one at a time (pr-loop §4.3). Tags are never
+// moved, and a tick that finds nothing new writes nothing. It returns the tags
+// it made, or on a dry run would have made. The caller has fetched the branch
+// and its ci tags.
+func (st *Stage) Tick(ctx context.Context, in TickInput) ([]green.TagDue, error) {
+	now := st.Now()
+	tip, err := in.Site.Clone.Resolve(ctx, in.Site.branchRef(in.Green.Branch))
+	if err != nil {
+		return nil, fmt.Errorf("branch %s of ci.green: %w", in.Green.Branch, err)
+	}
+	commits, err := in.Site.Clone.FirstParents(ctx, tip, git.Walk{Since: now.Add(-in.Green.Window).Truncate(time.Second)})
+	if err != nil {
+		return nil, err
+	}
+	tags, err := in.Site.greenTags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var made []green.TagDue
+	for _, c := range commits {
+		due, err := in.judge(ctx, c.SHA, tags, now)
+		if err != nil {
+			return made, err
+		}
+		if due == nil {
+			continue
+		}
+		if !in.DryRun {
+			if err := in.Site.pushTag(ctx, *due); err != nil {
+				return made, fmt.Errorf("tagging %s: %w", due.Name, err)
+			}
+		}
+		made = append(made, *due)
+	}
+	return made, nil
+}
+
+// judge asks the forge about one commit unless a revocation already settled it.
+func (in TickInput) judge(ctx context.Context, sha string, tags []green.Tag, now time.Time) (*green.TagDue, error) {
+	for _, t := range tags {
+		if t.Name == green.RevokedPrefix+sha {
+			return nil, nil
+		}
+	}
+	runs, err := in.Site.Forge.CheckRuns(ctx, in.Site.Repo, sha)
+	if err != nil {
+		return nil, fmt.Errorf("reading the checks of %s: %w", sha, err)
+	}
+	return green.Due(in.Green, sha, in.Green.Branch, tags, green.Judge(in.Green, runs), now), nil
+}
+
+func (s *Site) pushTag(ctx context.Context, due green.TagDue) error {
+	if err := s.Clone.CreateTag(ctx, due.Name, due.Commit, due.Message); err != nil {
+		return err
+	}
+	object, err := s.Clone.Resolve(ctx, "refs/tags/"+due.Name)
+	if err != nil {
+		return err
+	}
+	return s.Clone.PushRef(ctx, object, "refs/tags/"+due.Name, "")
+}
+
+// greenTags are the ci tags of the clone, as the green package reads them.
+func (s *Site) greenTags(ctx context.Context) ([]green.Tag, error) {
+	refs, err := s.Clone.CITags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tags := make([]green.Tag, 0, len(refs))
+	for _, r := range refs {
+		tags = append(tags, green.Tag{Name: r.Name, Commit: r.Commit, Annotated: r.Annotated})
+	}
+	return tags, nil
+}
+
+// branchRef is the remote-tracking ref of a branch where there is a remote, and
+// the branch itself otherwise.
+func (s *Site) branchRef(branch string) string {
+	if remote := s.Clone.Remote(); remote != "" {
+		return "refs/remotes/" + remote + "/" + branch
+	}
+	return "refs/heads/" + branch
+}
+
+// FetchBranch brings a branch and the ci tags up to date, removed tags included
+// (pr-loop §4.3).
+func (s *Site) FetchBranch(ctx context.Context, branch string) error {
+	remote := s.Clone.Remote()
+	if remote == "" {
+		return nil
+	}
+	return s.Clone.Fetch(ctx,
+		"+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch,
+		"+refs/tags/ci/*:refs/tags/ci/*")
+}

@@ -1,0 +1,69 @@
+// Package usecase holds the stages of the loop, one file a verb: receive, plan,
+// approve, record, tick, settle, apply. Each stage is written once and hosted
+// twice, by the server's jobs and by the command line. A stage fetches, lets
+// engine decide and acts; it decides nothing itself and knows neither the queue
+// nor HTTP.
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/forges"
+)
+
+// Site is one repository as the stages see it.
+type Site struct {
+	Repo   engine.Repo
+	Clone  *git.Clone
+	Ledger *ledger.Ledger
+	Leases *lease.Leases
+	// Forge is nil on a command line that was given none; stages that need to
+	// read it then refuse, stages that only post leave it out.
+	Forge forges.Forge
+}
+
+// CredentialKind tells the two sets of credentials apart (soundness, walls).
+type CredentialKind string
+
+// The two sets. A process that runs unapproved code never holds ForApply.
+const (
+	ForPlan  CredentialKind = "plan"
+	ForApply CredentialKind = "apply"
+)
+
+// Credentials hands out KEY=VALUE pairs for a child. None configured means
+// none: an empty list, no error.
+type Credentials interface {
+	For(ctx context.Context, repo engine.Repo, env string, kind CredentialKind) ([]string, error)
+}
+
+// Stage is what the planning and applying stages share.
+type Stage struct {
+	Planner     engine.Planner
+	Applier     engine.Applier
+	Outputs     engine.OutputReader
+	Credentials Credentials
+	// Dir holds worktrees and runs, one directory each, private to us.
+	Dir     string
+	Version string // of this program, for documents
+	// DefaultEnv names the env of a repository without x-bot.
+	DefaultEnv string
+	Now        func() time.Time
+	NewID      func() string // for runs and tokens, unique
+}
+
+// Refusal is a decision not to go on, in words for people; the note, the
+// status and the command line show it as it stands.
+type Refusal struct{ Message string }
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refusef(format string, args ...any) error {
+	return &Refusal{Message: fmt.Sprintf(format, args...)}
+}
