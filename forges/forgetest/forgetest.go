@@ -1,0 +1,205 @@
+// Package forgetest is a forge for tests and for `chant demo`: one process,
+// real git repositories over smart HTTP, and GitHub's REST dialect with its
+// limits, orders, redirects, refusals and webhooks as the forge facts record
+// them. It keeps state only; it decides nothing for chant and imports no
+// adapter. Nothing in it depends on the testing package.
+//
+// A Go method acts as a person would in the browser, and everything a person
+// or an app does is answered with the events GitHub would send:
+//
+//	f := forgetest.Start(t)
+//	alice := f.User("alice")
+//	repo := forgetest.Must(f.CreateRepo("acme", "infra"))
+//	app := forgetest.Must(f.CreateApp(forgetest.AppOptions{Slug: "chant"}))
+//	forgetest.Must(app.Install("acme"))
+//	app.Deliver("http://127.0.0.1:8080/webhooks/github", "secret")
+//	forgetest.Must(repo.Commit("main", map[string]string{"a.tf": "..."}, alice))
+package forgetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options shape a fake. The zero value works.
+type Options struct {
+	// Dir keeps the repositories. Empty means a temporary directory, removed
+	// by Close.
+	Dir string
+	// Now is the clock; nil means time.Now. Advance moves the fake ahead of it.
+	Now func() time.Time
+	// Addr is the loopback address to listen on; empty means 127.0.0.1:0.
+	Addr string
+	// RequestLog receives one line for each API or git request, without
+	// credentials; nil means none.
+	RequestLog func(line string)
+}
+
+// GitHub is the fake forge. All methods are safe for concurrent use.
+type GitHub struct {
+	// Faults scripts what goes wrong.
+	Faults *Faults
+
+	options Options
+	dir     string
+	ownDir  bool
+	address string
+	server  *http.Server
+	served  chan error
+	hooks   *deliverer
+	counts  *counter
+
+	mu       sync.Mutex
+	ahead    time.Duration
+	lastID   int64
+	accounts map[string]*User  // by lower-case login
+	teams    map[string]*Team  // by "org/slug", lower case
+	emails   map[string]*User  // by lower-case e-mail
+	repos    map[int64]*Repo   // by id
+	names    map[string]*Repo  // by lower-case "owner/name"
+	moved    map[string]int64  // former names, until taken again
+	apps     map[int64]*App    // by app id
+	tokens   map[string]*grant // by token text
+	installs map[int64]*Installation
+	global   *hook // of every repository
+	hookByID map[int64]*hook
+}
+
+// TB is the part of testing.TB that Start needs.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	TempDir() string
+	Fatalf(format string, args ...any)
+}
+
+// Start runs a fake for one test and closes it when the test ends.
+func Start(t TB) *GitHub {
+	t.Helper()
+	f, err := NewGitHub(Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatalf("starting the fake forge: %v", err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// NewGitHub starts a fake on a loopback address. Close ends it.
+func NewGitHub(o Options) (*GitHub, error) {
+	f := &GitHub{
+		options:  o,
+		dir:      o.Dir,
+		accounts: map[string]*User{},
+		teams:    map[string]*Team{},
+		emails:   map[string]*User{},
+		repos:    map[int64]*Repo{},
+		names:    map[string]*Repo{},
+		moved:    map[string]int64{},
+		apps:     map[int64]*App{},
+		tokens:   map[string]*grant{},
+		installs: map[int64]*Installation{},
+		hookByID: map[int64]*hook{},
+		served:   make(chan error, 1),
+		counts:   newCounter(),
+		lastID:   1000,
+	}
+	if f.options.Now == nil {
+		f.options.Now = time.Now
+	}
+	if f.options.Addr == "" {
+		f.options.Addr = "127.0.0.1:0"
+	}
+	if f.dir == "" {
+		dir, err := os.MkdirTemp("", "chant-forge-")
+		if err != nil {
+			return nil, fmt.Errorf("making a directory for repositories: %w", err)
+		}
+		f.dir, f.ownDir = dir, true
+	}
+	if err := os.MkdirAll(filepath.Join(f.dir, "home"), 0o700); err != nil {
+		return nil, fmt.Errorf("making the git home: %w", err)
+	}
+	f.Faults = newFaults()
+	f.hooks = newDeliverer(f.Faults)
+	return f, f.listen()
+}
+
+func (f *GitHub) listen() error {
+	listener, err := net.Listen("tcp", f.options.Addr)
+	if err != nil {
+		return fmt.Errorf("listening for the fake forge: %w", err)
+	}
+	f.address = listener.Addr().String()
+	f.server = &http.Server{Handler: f.handler(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { f.served <- f.server.Serve(listener) }()
+	return nil
+}
+
+// Close stops the server and the deliveries and removes a temporary directory.
+func (f *GitHub) Close() error {
+	f.Faults.releaseAll()
+	f.hooks.stop()
+	err := f.server.Close()
+	<-f.served
+	if f.ownDir {
+		if rerr := os.RemoveAll(f.dir); err == nil {
+			err = rerr
+		}
+	}
+	return err
+}
+
+// URL is the address of the web pages and git, without a trailing slash.
+func (f *GitHub) URL() string { return "http://" + f.address }
+
+// APIURL is the base of the REST API, with a trailing slash, laid out as on a
+// GitHub Enterprise server.
+func (f *GitHub) APIURL() string { return f.URL() + "/api/v3/" }
+
+// Quiesce waits until every delivery queued so far was answered. What the
+// receiver does after it answered is not the fake's to know.
+func (f *GitHub) Quiesce(ctx context.Context) error { return f.hooks.quiesce(ctx) }
+
+// Advance moves the fake's clock ahead: tokens expire, times grow.
+func (f *GitHub) Advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ahead += d
+}
+
+// Now is the fake's time.
+func (f *GitHub) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now()
+}
+
+// now is the fake's time to the second, as GitHub's API gives times. The
+// caller holds mu.
+func (f *GitHub) now() time.Time {
+	return f.options.Now().Add(f.ahead).UTC().Truncate(time.Second)
+}
+
+// nextID gives ids that differ over all kinds of objects, so that a mixed-up id
+// is found by a test. The caller holds mu.
+func (f *GitHub) nextID() int64 {
+	f.lastID++
+	return f.lastID
+}
+
+// Must unwraps a result in tests and demos whose setup cannot sensibly go on.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func lower(parts ...string) string { return strings.ToLower(strings.Join(parts, "/")) }
