@@ -45,3 +45,7 @@ func childrenOf(parent int) []int {
 	}
 	return children
 }
+
+// selfExecutable names this program even after its file was replaced by an
+// upgrade.
+func selfExecutable() (string, error) { return "/proc/self/exe", nil }

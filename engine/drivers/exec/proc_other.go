@@ -2,7 +2,11 @@
 
 package exec
 
+import "os"
+
 func awaitExit(int) bool { return false }
 
 // childrenOf is only asked about launchers of walls, which are Linux programs.
 func childrenOf(int) []int { return nil }
+
+func selfExecutable() (string, error) { return os.Executable() }

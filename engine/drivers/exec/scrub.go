@@ -44,7 +44,8 @@ func formsOf(v string) []string {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(escapeHTML)
 		if enc.Encode(v) == nil {
-			forms = append(forms, strings.Trim(strings.TrimSpace(b.String()), `"`))
+			quoted := strings.TrimSpace(b.String())
+			forms = append(forms, quoted[1:len(quoted)-1])
 		}
 	}
 	if strings.Contains(v, "\n") {
@@ -66,7 +67,20 @@ func (s *scrubber) next(chunk []byte) []byte {
 		return chunk
 	}
 	s.buf = append(s.buf, chunk...)
-	return s.drain(len(s.buf) - s.longest + 1)
+	return s.drain(s.undecided())
+}
+
+// undecided is the first position from which a value may have begun whose rest
+// is still to come.
+func (s *scrubber) undecided() int {
+	for i := max(len(s.buf)-s.longest+1, 0); i < len(s.buf); i++ {
+		for _, secret := range s.secrets {
+			if bytes.HasPrefix(secret, s.buf[i:]) {
+				return i
+			}
+		}
+	}
+	return len(s.buf)
 }
 
 // rest returns what was held back; the stream has ended.

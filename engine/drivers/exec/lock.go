@@ -1,0 +1,89 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// lock opens and locks a file without waiting; a held one is ErrRunning.
+func lock(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // paths are the server's own
+	if err != nil {
+		return nil, fmt.Errorf("opening a lock: %w", err)
+	}
+	if err := flock(f, how|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrRunning
+		case err != nil:
+			return fmt.Errorf("locking %s: %w", f.Name(), err)
+		default:
+			return nil
+		}
+	}
+}
+
+// anyLocked reports whether the supervisor or its child holds its lock.
+func anyLocked(dir string) (bool, error) {
+	for _, name := range []string{lockFile, childLockFile} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		f, err := lock(path, syscall.LOCK_SH)
+		if errors.Is(err, ErrRunning) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		_ = f.Close()
+	}
+	return false, nil
+}
+
+// FileLock is a lock between processes of this machine; the kernel frees it
+// when its holder dies.
+type FileLock struct{ f *os.File }
+
+// LockFile waits for the lock on path, shared or exclusive, or for ctx.
+func LockFile(ctx context.Context, path string, shared bool) (*FileLock, error) {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	tick := time.NewTicker(pollEvery / 10)
+	defer tick.Stop()
+	for {
+		f, err := lock(path, how)
+		if err == nil {
+			return &FileLock{f: f}, nil
+		}
+		if !errors.Is(err, ErrRunning) {
+			return nil, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for %s: %w", path, context.Cause(ctx))
+		}
+	}
+}
+
+// Unlock frees the lock.
+func (l *FileLock) Unlock() { _ = l.f.Close() }
