@@ -11,7 +11,7 @@ import (
 // that names its path.
 func Canonical(v Value) ([]byte, error) {
 	var w writer
-	if !w.value(v.n) {
+	if !w.value(v) {
 		return nil, w.err()
 	}
 	return w.buf, nil
@@ -69,7 +69,7 @@ func (h *Hash) raw(text string) { h.w.raw(text) }
 // Value writes one value. An error is kept for Sum.
 func (h *Hash) Value(v Value) {
 	if h.w.problem == "" {
-		h.w.value(v.n)
+		h.w.value(v)
 	}
 }
 
@@ -115,46 +115,60 @@ func (w *writer) raw(text string) {
 
 func (w *writer) err() error { return fmt.Errorf("%s: %s", joinPath(w.path), w.problem) }
 
-func (w *writer) value(n *node) bool {
-	if n == nil {
+func (w *writer) bytes(text []byte) {
+	if w.sink != nil && len(w.buf)+len(text) > flushAt {
+		w.flush()
+	}
+	w.buf = append(w.buf, text...)
+}
+
+func (w *writer) value(v Value) bool {
+	if v.IsAbsent() {
 		return true
 	}
-	switch n.kind {
+	return w.cell(v.t, v.cell())
+}
+
+func (w *writer) cell(t *tree, c *cell) bool {
+	switch c.kind {
 	case Null:
 		w.raw("null")
 	case Bool:
-		if n.truth {
+		if c.truth {
 			w.raw("true")
 		} else {
 			w.raw("false")
 		}
 	case Number:
-		return w.number(n.text)
+		return w.number(t.chars(c))
 	case String:
-		w.string(n.text, n.plain)
+		w.string(t.chars(c), c.plain)
+	case reference:
+		return w.value(t.refs[c.at])
 	default:
-		return w.container(n)
+		return w.container(t, c)
 	}
 	return true
 }
 
-func (w *writer) container(n *node) bool {
+func (w *writer) container(t *tree, c *cell) bool {
 	opening, closing := byte('{'), byte('}')
-	if n.kind == Array {
+	if c.kind == Array {
 		opening, closing = '[', ']'
 	}
 	w.buf = append(w.buf, opening)
-	for i := range n.kids {
-		kid := &n.kids[i]
+	kids := t.kids(c)
+	for i := range kids {
+		kid := &kids[i]
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		if n.kind == Object {
-			w.string(kid.key, kid.keyPlain)
+		if c.kind == Object {
+			w.string(t.key(kid), kid.keyPlain)
 			w.buf = append(w.buf, ':')
 		}
-		if !w.value(&kid.node) {
-			w.path = append(w.path, step(n.kind, kid.key, i))
+		if !w.cell(t, kid) {
+			w.path = append(w.path, step(c.kind, t.key(kid), i))
 			return false
 		}
 	}
@@ -162,36 +176,36 @@ func (w *writer) container(n *node) bool {
 	return true
 }
 
-func (w *writer) number(text string) bool {
+func (w *writer) number(text []byte) bool {
 	if w.exact || isCanonicalNumber(text) {
-		w.raw(text)
+		w.bytes(text)
 		return true
 	}
 	var ok bool
-	if w.buf, ok = appendDouble(w.buf, text); !ok {
-		w.problem = "number " + shortNumber(text) + " is beyond the range of a double"
+	if w.buf, ok = appendDouble(w.buf, string(text)); !ok {
+		w.problem = "number " + shortNumber(string(text)) + " is beyond the range of a double"
 	}
 	return ok
 }
 
 // string writes text in quotes. Escaped are the quote, the backslash and what
 // is below U+0020, and nothing else.
-func (w *writer) string(text string, plain bool) {
+func (w *writer) string(text []byte, plain bool) {
 	w.buf = append(w.buf, '"')
 	if plain {
-		w.raw(text)
+		w.bytes(text)
 		w.buf = append(w.buf, '"')
 		return
 	}
 	start := 0
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
-			w.raw(text[start:i])
+	for i, c := range text {
+		if c < ' ' || c == '"' || c == '\\' {
+			w.bytes(text[start:i])
 			w.raw(escapeOf(c))
 			start = i + 1
 		}
 	}
-	w.raw(text[start:])
+	w.bytes(text[start:])
 	w.buf = append(w.buf, '"')
 }
 

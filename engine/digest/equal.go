@@ -1,6 +1,9 @@
 package digest
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // Equal reports whether a and b are the same JSON value: objects whatever the
 // order of keys, numbers by exact decimal value. Absent is not null.
@@ -29,11 +32,11 @@ func (c comparison) equal(a, b Value) bool {
 	case Absent, Null:
 		return true
 	case Bool:
-		return a.n.truth == b.n.truth
+		return a.cell().truth == b.cell().truth
 	case String:
-		return a.n.text == b.n.text
+		return bytes.Equal(a.t.chars(a.cell()), b.t.chars(b.cell()))
 	case Number:
-		return c.equalNumbers(a.n.text, b.n.text)
+		return c.equalNumbers(string(a.t.chars(a.cell())), string(b.t.chars(b.cell())))
 	case Array:
 		return c.equalArrays(a, b)
 	default:
@@ -74,7 +77,7 @@ func (c comparison) equalObjects(a, b Value) bool {
 		case j == b.Len():
 			order = -1
 		default:
-			order = Compare(a.n.kids[i].key, b.n.kids[j].key)
+			order = compare(a.keyAt(i), b.keyAt(j))
 		}
 		var x, y Value
 		if order <= 0 {

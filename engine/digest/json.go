@@ -9,7 +9,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	w := writer{exact: true}
-	if !w.value(v.n) {
+	if !w.value(v) {
 		return nil, w.err()
 	}
 	return w.buf, nil

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -13,14 +14,17 @@ const maxExact = 15
 // ECMAScript form: plain notation, at most 15 digits, no needless zeros. Two
 // such texts are never the same double, so the shortest text of the double is
 // this one. It may say false of other canonical texts.
-func isCanonicalNumber(text string) bool {
-	digits := strings.TrimPrefix(text, "-")
-	if len(digits) > maxExact+1 || text == "-0" {
+func isCanonicalNumber(text []byte) bool {
+	digits := text
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) > maxExact+1 || string(text) == "-0" {
 		return false
 	}
 	point := -1
-	for i := range len(digits) {
-		switch c := digits[i]; {
+	for i, c := range digits {
+		switch {
 		case c == '.':
 			point = i
 		case c < '0' || c > '9':
@@ -31,7 +35,7 @@ func isCanonicalNumber(text string) bool {
 		return len(digits) <= maxExact
 	}
 	// Below 1e-6 the form is exponential, and "0.0" has needless zeros.
-	return digits[len(digits)-1] != '0' && !strings.HasPrefix(digits, "0.000000")
+	return digits[len(digits)-1] != '0' && !bytes.HasPrefix(digits, []byte("0.000000"))
 }
 
 // appendDouble appends text read as a double, in the form of ECMAScript's
@@ -62,7 +66,7 @@ func appendDouble(buf []byte, text string) ([]byte, bool) {
 // decisions). A number without a canonical text is inexact.
 func IsInexact(v Value) bool {
 	text, ok := v.NumberText()
-	if !ok || isCanonicalNumber(text) {
+	if !ok || isCanonicalNumber([]byte(text)) {
 		return false
 	}
 	var room [32]byte

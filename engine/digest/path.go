@@ -7,10 +7,11 @@ import (
 )
 
 // step is one element of a path as people write it: .key, ["odd key"] or [3].
-func step(kind Kind, key string, index int) string {
+func step(kind Kind, keyText []byte, index int) string {
 	if kind == Array {
 		return "[" + strconv.Itoa(index) + "]"
 	}
+	key := string(keyText)
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !isWord(r) }) {
 		return "[" + strconv.Quote(key) + "]"
 	}

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -20,47 +21,72 @@ const (
 	String
 	Array
 	Object
+
+	// reference is a cell that stands for a Value of another tree.
+	reference
 )
 
 func (k Kind) String() string {
-	return [...]string{"absent", "null", "boolean", "number", "string", "array", "object"}[k]
+	return [...]string{"absent", "null", "boolean", "number", "string", "array", "object", "reference"}[k]
 }
 
 // Value is one JSON value, immutable and exact. The zero Value is absent. A
-// Value keeps the text it was decoded from alive.
-type Value struct{ n *node }
+// Value keeps the whole text it was decoded with alive.
+type Value struct {
+	t *tree
+	i uint32
+}
 
-// node is one value; kids of an object are sorted by key in code-unit order
-// and no key stands twice.
-type node struct {
+// tree holds values without a pointer per value, so that a plan of a million
+// values costs the collector nothing. Offsets are 32 bits wide; decode refuses
+// longer texts.
+type tree struct {
+	text  []byte
+	cells []cell
+	refs  []Value
+}
+
+// cell is one value and the key it stands under in an object. The kids of a
+// container are neighbours; those of an object are sorted by key in code-unit
+// order and no key stands twice.
+type cell struct {
+	keyAt, keyLen uint32 // in text
+	// String: its characters in text. Number: its decimal text. Array and
+	// Object: the first kid in cells, and how many. reference: at is in refs.
+	at, n uint32
 	kind  Kind
 	truth bool
-	// plain: text needs no escape in JSON, so writing it is a copy. keyPlain
-	// says the same of the key this node stands under.
+	// plain: the characters need no escape in JSON, so writing them is a copy.
 	plain, keyPlain bool
-	text            string // String: its characters; Number: its decimal text
-	kids            []member
 }
 
-// member is an element of an array (key unused) or a property of an object.
-type member struct {
-	key string
-	node
+func (t *tree) chars(c *cell) []byte { return t.text[c.at : c.at+c.n] }
+func (t *tree) key(c *cell) []byte   { return t.text[c.keyAt : c.keyAt+c.keyLen] }
+func (t *tree) kids(c *cell) []cell  { return t.cells[c.at : c.at+c.n] }
+
+// value is the Value at index i of t, with a reference followed.
+func (t *tree) value(i uint32) Value {
+	if c := &t.cells[i]; c.kind == reference {
+		return t.refs[c.at]
+	}
+	return Value{t, i}
 }
+
+func (v Value) cell() *cell { return &v.t.cells[v.i] }
 
 // Kind reports what v is.
 func (v Value) Kind() Kind {
-	if v.n == nil {
+	if v.t == nil {
 		return Absent
 	}
-	return v.n.kind
+	return v.cell().kind
 }
 
 // IsAbsent reports whether there is no value, not even null.
-func (v Value) IsAbsent() bool { return v.n == nil }
+func (v Value) IsAbsent() bool { return v.t == nil }
 
 // IsZero is IsAbsent under the name that encoding/json's omitzero asks for.
-func (v Value) IsZero() bool { return v.n == nil }
+func (v Value) IsZero() bool { return v.t == nil }
 
 // IsNull reports whether v is null or absent.
 func (v Value) IsNull() bool { return v.Kind() <= Null }
@@ -70,20 +96,20 @@ func (v Value) Get(key string) Value {
 	if v.Kind() != Object {
 		return Value{}
 	}
-	kids := v.n.kids
-	i := sort.Search(len(kids), func(i int) bool { return Compare(kids[i].key, key) >= 0 })
-	if i == len(kids) || kids[i].key != key {
+	kids := v.t.kids(v.cell())
+	i := sort.Search(len(kids), func(i int) bool { return compare(v.t.key(&kids[i]), key) >= 0 })
+	if i == len(kids) || string(v.t.key(&kids[i])) != key {
 		return Value{}
 	}
-	return Value{&kids[i].node}
+	return v.t.value(v.cell().at + uint32(i))
 }
 
 // Len is the number of elements or properties; 0 for scalars.
 func (v Value) Len() int {
-	if v.n == nil {
+	if k := v.Kind(); k != Array && k != Object {
 		return 0
 	}
-	return len(v.n.kids)
+	return int(v.cell().n)
 }
 
 // At is the i-th element of an array, or the value of an object's i-th key in
@@ -92,7 +118,7 @@ func (v Value) At(i int) Value {
 	if i < 0 || i >= v.Len() {
 		return Value{}
 	}
-	return Value{&v.n.kids[i].node}
+	return v.t.value(v.cell().at + uint32(i))
 }
 
 // Keys are the property names in code-unit order; nil when v is no object.
@@ -100,19 +126,22 @@ func (v Value) Keys() []string {
 	if v.Kind() != Object {
 		return nil
 	}
-	keys := make([]string, len(v.n.kids))
-	for i := range v.n.kids {
-		keys[i] = v.n.kids[i].key
+	keys := make([]string, v.Len())
+	for i := range keys {
+		keys[i] = string(v.keyAt(i))
 	}
 	return keys
 }
+
+// keyAt is the i-th key of an object.
+func (v Value) keyAt(i int) []byte { return v.t.key(&v.t.kids(v.cell())[i]) }
 
 // Text is the characters of a string; false for every other kind.
 func (v Value) Text() (string, bool) {
 	if v.Kind() != String {
 		return "", false
 	}
-	return v.n.text, true
+	return string(v.t.chars(v.cell())), true
 }
 
 // Bool is the truth value of a boolean; ok is false for every other kind.
@@ -120,7 +149,7 @@ func (v Value) Bool() (b, ok bool) {
 	if v.Kind() != Bool {
 		return false, false
 	}
-	return v.n.truth, true
+	return v.cell().truth, true
 }
 
 // NumberText is a number as it was written; false for every other kind.
@@ -128,17 +157,31 @@ func (v Value) NumberText() (string, bool) {
 	if v.Kind() != Number {
 		return "", false
 	}
-	return v.n.text, true
+	return string(v.t.chars(v.cell())), true
 }
 
 // Equal is [Equal] as a method, so that go-cmp compares Values.
 func (v Value) Equal(w Value) bool { return Equal(v, w) }
 
+// String is v as JSON, for people; "" when absent.
+func (v Value) String() string {
+	if v.IsAbsent() {
+		return ""
+	}
+	text, _ := v.MarshalJSON() // exact text cannot fail
+	return string(text)
+}
+
+func scalar(c cell, text string) Value {
+	c.n = uint32(len(text))
+	return Value{t: &tree{text: []byte(text), cells: []cell{c}}}
+}
+
 // NullValue is JSON null.
-func NullValue() Value { return Value{&node{kind: Null}} }
+func NullValue() Value { return scalar(cell{kind: Null}, "") }
 
 // BoolOf is true or false.
-func BoolOf(b bool) Value { return Value{&node{kind: Bool, truth: b}} }
+func BoolOf(b bool) Value { return scalar(cell{kind: Bool, truth: b}, "") }
 
 // StringOf is the string s. A byte that is not UTF-8 becomes U+FFFD, as in
 // encoding/json.
@@ -146,60 +189,84 @@ func StringOf(s string) Value {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
-	return Value{&node{kind: String, text: s}}
+	return scalar(cell{kind: String}, s)
 }
 
 // IntOf is the integer i.
-func IntOf(i int64) Value {
-	return Value{&node{kind: Number, text: strconv.FormatInt(i, 10)}}
-}
+func IntOf(i int64) Value { return scalar(cell{kind: Number}, strconv.FormatInt(i, 10)) }
 
 // NumberOf is the number written as text, in JSON's grammar.
 func NumberOf(text string) (Value, error) {
-	p := parser{src: text}
-	end, ok := p.scanNumber(0)
-	if !ok || end != len(text) {
-		return Value{}, fmt.Errorf("%q is not a JSON number", text)
+	p := parser{text: []byte(text)}
+	if end, ok := p.scanNumber(0); !ok || end != len(text) {
+		return Value{}, fmt.Errorf("%s is not a JSON number", strconv.Quote(shortNumber(text)))
 	}
-	return Value{&node{kind: Number, text: text}}, nil
+	return scalar(cell{kind: Number}, text), nil
 }
 
 // ArrayOf is the array of items. An absent item becomes null, as in
 // JavaScript.
 func ArrayOf(items ...Value) Value {
-	kids := make([]member, len(items))
-	for i, item := range items {
-		if item.n == nil {
-			kids[i].kind = Null
-			continue
-		}
-		kids[i].node = *item.n
+	t := &tree{cells: make([]cell, 0, len(items)+1), refs: make([]Value, 0, len(items))}
+	t.cells = append(t.cells, cell{kind: Array, at: 1, n: uint32(len(items))})
+	for _, item := range items {
+		t.addKid(cell{}, item)
 	}
-	return Value{&node{kind: Array, kids: kids}}
+	return Value{t: t}
+}
+
+// Field is one property of an object.
+type Field struct {
+	Key   string
+	Value Value
 }
 
 // ObjectOf is the object of fields. Absent ones are left out.
 func ObjectOf(fields map[string]Value) Value {
-	kids := make([]member, 0, len(fields))
-	for key, field := range fields {
-		if field.n != nil {
-			kids = append(kids, member{key: key, node: *field.n})
-		}
+	list := make([]Field, 0, len(fields))
+	for key, value := range fields {
+		list = append(list, Field{key, value})
 	}
-	slices.SortFunc(kids, func(a, b member) int { return Compare(a.key, b.key) })
-	return Value{&node{kind: Object, kids: kids}}
+	return ObjectFrom(list...)
+}
+
+// ObjectFrom is the object of fields in any order, with keys all different and
+// UTF-8. Absent values are left out.
+func ObjectFrom(fields ...Field) Value {
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.Value.IsAbsent() })
+	slices.SortFunc(fields, func(a, b Field) int { return Compare(a.Key, b.Key) })
+	t := &tree{cells: make([]cell, 0, len(fields)+1), refs: make([]Value, 0, len(fields))}
+	t.cells = append(t.cells, cell{kind: Object, at: 1, n: uint32(len(fields))})
+	for _, f := range fields {
+		kid := cell{keyAt: uint32(len(t.text)), keyLen: uint32(len(f.Key))}
+		t.text = append(t.text, f.Key...)
+		t.addKid(kid, f.Value)
+	}
+	return Value{t: t}
+}
+
+func (t *tree) addKid(kid cell, v Value) {
+	if v.IsAbsent() {
+		kid.kind = Null
+	} else {
+		kid.kind, kid.at = reference, uint32(len(t.refs))
+		t.refs = append(t.refs, v)
+	}
+	t.cells = append(t.cells, kid)
 }
 
 // Compare orders strings by UTF-16 code units, as JavaScript and RFC 8785
 // sort. Both must be UTF-8.
-func Compare(a, b string) int {
+func Compare(a, b string) int { return compare(a, b) }
+
+func compare[A, B string | []byte](a A, b B) int {
 	n := min(len(a), len(b))
 	i := 0
 	for i < n && a[i] == b[i] {
 		i++
 	}
 	if i == n {
-		return len(a) - len(b)
+		return cmp.Compare(len(a), len(b))
 	}
 	// UTF-8 orders by code point. Code units differ from that in one case:
 	// surrogates (lead byte F0 and up) come before U+E000..U+FFFF (EE, EF).
@@ -207,5 +274,5 @@ func Compare(a, b string) int {
 	if x >= 0xEE && y >= 0xEE && (x >= 0xF0) != (y >= 0xF0) {
 		x, y = y, x
 	}
-	return int(x) - int(y)
+	return cmp.Compare(x, y)
 }
