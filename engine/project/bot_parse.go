@@ -160,3 +160,11 @@ func (r *reader) distinct(before []Env, e Env, field string) {
 		}
 	}
 }
+
+// Globs are the globs that find component files, relative to the workspace.
+func Globs(d *Declaration) []string {
+	if d.Bot == nil {
+		return defaultComponents()
+	}
+	return d.Bot.Components
+}
