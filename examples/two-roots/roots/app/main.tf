@@ -1,0 +1,11 @@
+variable "cidr" {
+  type = string
+}
+
+resource "terraform_data" "service" {
+  input = "listens in ${var.cidr}"
+}
+
+output "address" {
+  value = terraform_data.service.output
+}

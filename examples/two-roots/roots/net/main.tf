@@ -1,0 +1,7 @@
+resource "terraform_data" "network" {
+  input = "10.0.0.0/16"
+}
+
+output "cidr" {
+  value = terraform_data.network.output
+}
