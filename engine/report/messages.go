@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/gate"
+)
+
+// The sentences a report's message holds (pr-loop §5.7). Each says what was
+// refused, why, and the one thing to do next. They carry text of others
+// (reasons, names) as it is: whoever renders them makes it inert.
+
+// CommentLine approves a plan from a comment or a review.
+func CommentLine(op, gateName string, d digest.Digest) string {
+	return fmt.Sprintf("chant approve %s %s --plan %s", op, gateName, d)
+}
+
+// CommandLine approves a plan from a shell. An empty principal stands as a
+// placeholder; sign where the gate counts only sealed approvals.
+func CommandLine(op, gateName string, d digest.Digest, principal string, sign bool) string {
+	if principal == "" {
+		principal = "<you>"
+	}
+	line := CommentLine(op, gateName, d) + " --approver " + principal
+	if sign {
+		line += " --sign"
+	}
+	return line
+}
+
+// PlanChangedMessage: an approval stands for another plan than the one made now.
+func PlanChangedMessage(op, gateName string, approved, now digest.Digest, sign bool) string {
+	return fmt.Sprintf("The plan changed after review, so nothing was applied. approved: %s; planned now: %s. "+
+		"Read the new plan, and if it is right, approve it: %s; then run the apply again.",
+		shownDigest(approved), now, CommandLine(op, gateName, now, "", sign))
+}
+
+// shownDigest names a digest, also the one an approval without a plan has.
+func shownDigest(d digest.Digest) string {
+	if d.IsZero() {
+		return "(none: the approval names no plan)"
+	}
+	return d.String()
+}
+
+// NotApprovedMessage: nobody approved the plan made now.
+func NotApprovedMessage(op, gateName string, now digest.Digest, sign bool) string {
+	return fmt.Sprintf("No approval stands for this plan, so nothing was applied. Read the plan, and if it is right, approve it: %s; then run the apply again.",
+		CommandLine(op, gateName, now, "", sign))
+}
+
+// NotEnforcedMessage: the gate asks for something this version cannot check.
+func NotEnforcedMessage(unenforced []string) string {
+	return fmt.Sprintf("Nothing was applied, since this version does not enforce: %s. Take the setting out, or use a version that enforces it.",
+		strings.Join(unenforced, "; "))
+}
+
+// NotCoveredMessage: members of a green commit that no merge's approval covers.
+func NotCoveredMessage(op, gateName string, now digest.Digest, c cover.Report, sign bool) string {
+	uncovered := c.Uncovered()
+	reasons := make([]string, len(uncovered))
+	for i, v := range uncovered {
+		reasons[i] = v.Member + ": " + v.Reason
+	}
+	return fmt.Sprintf("%d of %d members are not covered by the approvals of the merges, so nothing was applied. %s. "+
+		"Read the plan, and if it is right, approve all of it: %s; then run the apply again.",
+		len(uncovered), len(c.Members), strings.Join(reasons, "; "), CommandLine(op, gateName, now, "", sign))
+}
+
+// NotAReviewerMessage: the plan was approved, by people who do not count.
+func NotAReviewerMessage(refusals []gate.Refusal) string {
+	reasons := make([]string, len(refusals))
+	for i, r := range refusals {
+		reasons[i] = r.Reason
+	}
+	return "The plan is approved, and no approval counts, so nothing was applied: " + strings.Join(reasons, "; ") +
+		". Somebody who reviewed the change and did not write it has to approve the same plan."
+}
+
+// NoPullRequestMessage: the commit was not merged by a pull request.
+func NoPullRequestMessage(commit string) string {
+	return fmt.Sprintf("No pull request merged %s, so there is no approval to apply it under and nothing was applied.", commit)
+}
+
+// NotGreenMessage: the commit has no counting ci/green tag; why says more, such as
+// that it was revoked.
+func NotGreenMessage(commit, why string) string {
+	return fmt.Sprintf("%s is not green, so nothing was applied: %s.", commit, why)
+}
+
+// RoundMessage: some members wait because an input is not the one they were
+// planned with.
+func RoundMessage(r Round) string {
+	names := make([]string, len(r.Members))
+	for i, m := range r.Members {
+		names[i] = m.Member
+	}
+	return fmt.Sprintf("%s read values that are not the ones they were planned with, so they were planned again and wait at %s %s. "+
+		"Read the new plan, and if it is right, approve it: %s; then run the apply again.",
+		strings.Join(names, ", "), r.Op, r.Gate, CommentLine(r.Op, r.Gate, r.Digest))
+}
+
+// PlanFailedMessage: members that failed to plan, so nothing was applied.
+func PlanFailedMessage(members []Member) string {
+	var names []string
+	for _, m := range members {
+		if m.Status == MemberPlanFailed {
+			names = append(names, m.Member)
+		}
+	}
+	return fmt.Sprintf("%s failed to plan, so nothing was applied.", strings.Join(names, ", "))
+}
