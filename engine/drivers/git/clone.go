@@ -2,88 +2,128 @@ package git
 
 import (
 	"context"
-	"errors"
-	"time"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 )
 
-var errUnfinished = errors.New("git: not built yet")
+// Clone is one local repository. All its methods may be called concurrently.
+type Clone struct {
+	dir     string // where commands run
+	objects string // directory of loose objects
+	remote  string // "" without a remote
+	url     string // of the remote; only known for a clone of ours
+	auth    Auth
+	env     []string
+	owned   bool // made by Open: nothing of the user's configuration applies
+	hash    hashFormat
 
-// Clone is one local repository.
-type Clone struct{}
-
-// Open opens or makes a bare clone.
-func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error) { return nil, errUnfinished }
-
-// Existing opens the user's checkout.
-func Existing(ctx context.Context, dir string) (*Clone, error) { return nil, errUnfinished }
-
-// Remote is the remote's name, "" without one.
-func (c *Clone) Remote() string { return "" }
-
-// Fetch fetches.
-func (c *Clone) Fetch(ctx context.Context, refspecs ...string) error { return errUnfinished }
-
-// Resolve names the commit a revision stands for.
-func (c *Clone) Resolve(ctx context.Context, rev string) (string, error) { return "", errUnfinished }
-
-// MergeBase of two commits.
-func (c *Clone) MergeBase(ctx context.Context, a, b string) (string, error) { return "", errUnfinished }
-
-// Walk bounds a first-parent walk.
-type Walk struct {
-	Since time.Time
-	Stop  string
-	Max   int
+	cat     *catFile
+	trees   *treeCache
+	fetches *fetchQueue
+	ident   func() (Person, error)
 }
 
-// FirstParents walks, newest first.
-func (c *Clone) FirstParents(ctx context.Context, tip string, w Walk) ([]Commit, error) {
-	return nil, errUnfinished
+// originRefspec keeps the remote's branches apart from ours: a mirror fetch
+// would destroy a ledger commit that is not pushed yet.
+const originRefspec = "+refs/heads/*:refs/remotes/origin/*"
+
+// ciTagRefspec makes a remotely deleted ci tag disappear here too (pr-loop
+// §4.3).
+const ciTagRefspec = "+refs/tags/ci/*:refs/tags/ci/*"
+
+// Open opens the bare clone in dir, making it when it is not there. It does not
+// talk to the remote: Fetch brings what is missing. One process at a time owns
+// dir. The URL must hold no credentials; they come from auth, as one header
+// that reaches git by its environment only.
+func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the clone %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return nil, fmt.Errorf("opening the clone: %w", err)
+	}
+	c := &Clone{dir: abs, remote: "origin", url: remoteURL, auth: auth, env: ownedEnv(abs), owned: true}
+	if _, err := os.Stat(filepath.Join(abs, "HEAD")); err != nil {
+		if _, err := c.git(ctx, "init", "--bare", "--quiet", "--template=", abs); err != nil {
+			return nil, fmt.Errorf("making the clone %s: %w", dir, err)
+		}
+	}
+	if err := c.setConfig(ctx, "remote.origin.url", remoteURL); err != nil {
+		return nil, err
+	}
+	if err := c.setConfig(ctx, "remote.origin.fetch", originRefspec); err != nil {
+		return nil, err
+	}
+	return c, c.prepare(ctx)
 }
 
-// Commits of base..head.
-func (c *Clone) Commits(ctx context.Context, base, head string) ([]Commit, error) {
-	return nil, errUnfinished
+// Existing opens the repository that holds dir, a checkout or a bare one, with
+// the user's own configuration and credentials. Its remote is the first line of
+// `git remote` (pr-loop §1.4). Hooks do not run: what chant writes are facts of
+// its own, not the user's work.
+func Existing(ctx context.Context, dir string) (*Clone, error) {
+	c := &Clone{dir: dir, env: userEnv(os.Environ())}
+	out, err := c.git(ctx, "remote")
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository in %s: %w", dir, err)
+	}
+	c.remote, _, _ = strings.Cut(string(out), "\n")
+	return c, c.prepare(ctx)
 }
 
-// MergeResult merges head into base.
-func (c *Clone) MergeResult(ctx context.Context, base, head string) (commit, tree string, conflicts []string, err error) {
-	return "", "", nil, errUnfinished
+// prepare reads what every later call needs to know of the repository.
+func (c *Clone) prepare(ctx context.Context) error {
+	out, err := c.git(ctx, "rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects")
+	if err != nil {
+		return fmt.Errorf("opening the repository in %s: %w", c.dir, err)
+	}
+	format, objects, _ := strings.Cut(strings.TrimRight(string(out), "\n"), "\n")
+	if c.hash, err = hashNamed(format); err != nil {
+		return fmt.Errorf("opening the repository in %s: %w", c.dir, err)
+	}
+	c.objects = objects
+	c.cat = newCatFile(c)
+	c.trees = newTreeCache(treeCacheSize)
+	c.fetches = newFetchQueue()
+	detached := context.WithoutCancel(ctx)
+	c.ident = sync.OnceValues(func() (Person, error) { return c.readIdentity(detached) })
+	return nil
 }
 
-// ChangedFiles between two commits.
-func (c *Clone) ChangedFiles(ctx context.Context, base, head string) ([]string, error) {
-	return nil, errUnfinished
+func (c *Clone) setConfig(ctx context.Context, key, value string) error {
+	res, err := c.run(ctx, call{args: []string{"config", "--get-all", key}})
+	if err != nil {
+		return err
+	}
+	if strings.TrimRight(string(res.Stdout), "\n") == value {
+		return nil
+	}
+	if _, err := c.git(ctx, "config", "--replace-all", key, value); err != nil {
+		return fmt.Errorf("configuring the clone %s: %w", c.dir, err)
+	}
+	return nil
 }
 
-// ReadFile at a commit.
-func (c *Clone) ReadFile(ctx context.Context, commit, path string) ([]byte, bool, error) {
-	return nil, false, errUnfinished
+// Remote is the remote's name, "" when the repository has none.
+func (c *Clone) Remote() string { return c.remote }
+
+// Owned tells whether the clone was made by Open. In a checkout of the user's a
+// write that could not be pushed stays as a local fact; in a clone of ours it
+// does not (pr-loop §1.5).
+func (c *Clone) Owned() bool { return c.owned }
+
+// Dir is where git runs: the bare clone, or the user's checkout.
+func (c *Clone) Dir() string { return c.dir }
+
+// Maintain packs what has piled up, when git thinks it is time. Fetch never
+// does, so that no fetch waits for it; call it now and then.
+func (c *Clone) Maintain(ctx context.Context) error {
+	if _, err := c.git(ctx, "gc", "--auto", "--quiet"); err != nil {
+		return fmt.Errorf("packing the repository in %s: %w", c.dir, err)
+	}
+	return nil
 }
-
-// ListTree of one directory.
-func (c *Clone) ListTree(ctx context.Context, commit, path string) ([]TreeEntry, error) {
-	return nil, errUnfinished
-}
-
-// ObjectIDs of many paths.
-func (c *Clone) ObjectIDs(ctx context.Context, commit string, paths ...string) (map[string]string, error) {
-	return nil, errUnfinished
-}
-
-// Worktree exports.
-func (c *Clone) Worktree(ctx context.Context, commit, dir string) error { return errUnfinished }
-
-// RemoveWorktree removes.
-func (c *Clone) RemoveWorktree(dir string) error { return errUnfinished }
-
-// CITags lists refs/tags/ci.
-func (c *Clone) CITags(ctx context.Context) ([]TagRef, error) { return nil, errUnfinished }
-
-// CreateTag makes an annotated tag.
-func (c *Clone) CreateTag(ctx context.Context, name, commit, message string) error {
-	return errUnfinished
-}
-
-// PushRef pushes sha to one ref, which must hold expected ("" = be absent).
-func (c *Clone) PushRef(ctx context.Context, sha, ref, expected string) error { return errUnfinished }

@@ -1,0 +1,69 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MergeResult merges head into base without a checkout and stores the commit,
+// which no ref names and which is never pushed (pr-loop decision 1). The same
+// two commits always give the same commit. On a conflict, commit and tree are
+// empty and conflicts names the files, sorted.
+func (c *Clone) MergeResult(ctx context.Context, base, head string) (commit, tree string, conflicts []string, err error) {
+	if base, head, err = c.resolveTwo(ctx, base, head); err != nil {
+		return "", "", nil, err
+	}
+	out, err := c.git(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head)
+	fields := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+	if isExit(err, 1) && len(fields) > 1 {
+		return "", "", slices.Compact(slices.Sorted(slices.Values(fields[1:]))), nil
+	}
+	if err != nil {
+		return "", "", nil, fmt.Errorf("merging %s into %s: %w", head, base, err)
+	}
+	tree = fields[0]
+	commit, err = c.mergeCommit(ctx, base, head, tree)
+	return commit, tree, nil, err
+}
+
+// mergeCommit dates the commit by its parents, so that it depends on nothing
+// else.
+func (c *Clone) mergeCommit(ctx context.Context, base, head, tree string) (string, error) {
+	b, err := c.Commit(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	h, err := c.Commit(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	at := b.CommitterTime
+	if h.CommitterTime.After(at) {
+		at = h.CommitterTime
+	}
+	by := Signature{Person: Person{Name: "chant", Email: "chant@localhost"}, At: at}
+	return c.WriteCommit(CommitSpec{
+		Tree: tree, Parents: []string{base, head}, Author: by, Committer: by,
+		Message: fmt.Sprintf("Merge %s into %s", head, base),
+	})
+}
+
+// ChangedFiles lists the paths that differ between two commits, sorted; a
+// rename is two paths (pr-loop §5.2).
+func (c *Clone) ChangedFiles(ctx context.Context, base, head string) ([]string, error) {
+	base, head, err := c.resolveTwo(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.git(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-relative",
+		"--ignore-submodules=none", base, head, "--")
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s and %s: %w", base, head, err)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
