@@ -1,3 +1,7 @@
+terraform {
+  backend "local" {}
+}
+
 resource "terraform_data" "network" {
   input = "10.0.0.0/16"
 }
