@@ -1,0 +1,195 @@
+package terraform
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+)
+
+// Apply applies exactly the saved plan, under a supervisor that outlives this
+// process. The target's worktree may be the one that was planned in or a fresh
+// checkout of the same commit. A plan that went stale, and any other end but
+// success, is a failed Outcome and Moved stays false: the tool refuses and says
+// why (components §3.2). A run directory is applied from once.
+func (d *Driver) Apply(ctx context.Context, p engine.Planned, sink engine.Sink) (engine.Outcome, error) {
+	name := p.Target.Root.Name
+	supervised := filepath.Join(p.Target.RunDir, applyDir)
+	if st, err := exec.Recover(supervised); err != nil || st.State != exec.None {
+		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", name, errors.Join(err, fmt.Errorf("its plan was used already (%s); plan again", st.State)))
+	}
+	w, err := d.open(ctx, p.Target)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	defer w.close()
+	if err := w.restoreLockFile(); err != nil {
+		return engine.Outcome{}, err
+	}
+	if err := w.init(ctx, sink); err != nil {
+		return engine.Outcome{}, err
+	}
+	if err := w.copyIn(p); err != nil {
+		return engine.Outcome{}, err
+	}
+	return w.apply(ctx, supervised, sink)
+}
+
+// copyIn puts the saved plan where the run finds it, if it is the one planned.
+func (w *workdir) copyIn(p engine.Planned) error {
+	f, err := os.Open(p.File)
+	if err != nil {
+		return fmt.Errorf("opening the saved plan of root %s: %w", w.t.Root.Name, err)
+	}
+	defer func() { _ = f.Close() }()
+	inside := filepath.Join(w.scratch, savedPlan)
+	hash, err := copyHashed(inside, f, 0o444)
+	if err != nil {
+		return fmt.Errorf("reading the saved plan of root %s: %w", w.t.Root.Name, err)
+	}
+	if !sameHash(hash, p.Hash) {
+		_ = os.Remove(inside)
+		return fmt.Errorf("the saved plan of root %s is not the one that was made (SHA-256 %s, recorded %s); nothing was applied, plan again", w.t.Root.Name, hash, p.Hash)
+	}
+	return nil
+}
+
+func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink) (engine.Outcome, error) {
+	c := call{
+		args: []string{"apply", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), filepath.Join(w.scratch, savedPlan)},
+		sink: sink, detached: true,
+	}
+	cmd, err := w.command(c)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	cmd.Grace = w.d.cfg.ApplyGrace
+	if cmd.Hold, err = w.d.holdFile(w.t.Member); err != nil {
+		return engine.Outcome{}, err
+	}
+	var res exec.Result
+	err = w.d.cfg.Pool.Do(ctx, func() error {
+		s, err := exec.StartSupervised(ctx, supervised, cmd)
+		if err != nil {
+			return err
+		}
+		res, err = s.Wait(ctx)
+		return err
+	})
+	switch {
+	case errors.Is(err, exec.ErrUnknown):
+		return engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed", w.t.Root.Name)}, nil
+	case err != nil && ctx.Err() == nil:
+		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
+	case err != nil && !started(supervised):
+		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
+	}
+	return w.settle(ctx, c, res), nil
+}
+
+func started(supervised string) bool {
+	st, err := exec.Recover(supervised)
+	return err == nil && st.State != exec.None
+}
+
+// outputsTimeout bounds reading outputs after an apply whose context ended.
+const outputsTimeout = 5 * time.Minute
+
+// settle turns the observed end of an apply into its outcome. What applied
+// stays applied, so outputs are read even when ctx has ended meanwhile.
+func (w *workdir) settle(ctx context.Context, c call, res exec.Result) engine.Outcome {
+	if res.ExitCode != 0 {
+		text := w.failure(c, res).Error()
+		if cause := context.Cause(ctx); cause != nil {
+			text = fmt.Sprintf("interrupted (%v): %s", cause, text)
+		}
+		return engine.Outcome{Error: text}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outputsTimeout)
+	defer cancel()
+	outputs, err := w.outputs(ctx)
+	if err != nil {
+		return engine.Outcome{Error: fmt.Sprintf("applied, but its outputs can't be read: %v", err)}
+	}
+	return engine.Outcome{Outputs: outputs}
+}
+
+// Recover waits for an apply that a dead server left running, then tells how
+// it ended (soundness I6). When ctx ends first the apply is left alone.
+func (d *Driver) Recover(ctx context.Context, p engine.Planned) (engine.Outcome, bool, error) {
+	name := p.Target.Root.Name
+	st, err := exec.AwaitRecovered(ctx, filepath.Join(p.Target.RunDir, applyDir))
+	switch {
+	case err != nil:
+		return engine.Outcome{}, true, fmt.Errorf("recovering the apply of root %s: %w", name, err)
+	case st.State == exec.None:
+		return engine.Outcome{}, false, nil
+	case st.State == exec.Unknown:
+		return engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed", name)}, true, nil
+	}
+	w, err := d.open(ctx, p.Target)
+	if err != nil {
+		return engine.Outcome{}, true, err
+	}
+	defer w.close()
+	if st.Result.ExitCode == 0 {
+		if err := w.init(ctx, nil); err != nil {
+			return engine.Outcome{Error: fmt.Sprintf("applied, but its outputs can't be read: %v", err)}, true, nil
+		}
+	}
+	return w.settle(ctx, call{args: []string{"apply"}}, st.Result), true, nil
+}
+
+// holdFile is the lock that an apply of the member holds while anything of it
+// lives.
+func (d *Driver) holdFile(member string) (string, error) {
+	if d.cfg.Scope == "" || d.cfg.StateDir == "" {
+		return "", nil
+	}
+	dir := filepath.Join(d.cfg.StateDir, "applying")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making the directory of apply locks: %w", err)
+	}
+	key := sha256.Sum256([]byte(d.cfg.Scope + "\x00" + member))
+	return filepath.Join(dir, hex.EncodeToString(key[:])), nil
+}
+
+// Outputs reads the outputs that stand now: none for a root that was never
+// applied.
+func (d *Driver) Outputs(ctx context.Context, t engine.Target) (map[string]engine.Output, error) {
+	w, err := d.open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	if err := w.init(ctx, nil); err != nil {
+		return nil, err
+	}
+	return w.outputs(ctx)
+}
+
+// outputs reads them in an initialised directory.
+func (w *workdir) outputs(ctx context.Context) (map[string]engine.Output, error) {
+	v, err := w.document(ctx, call{args: []string{"output", "-json"}, json: true})
+	if err != nil {
+		return nil, err
+	}
+	if v.Kind() != digest.Object {
+		return nil, fmt.Errorf("reading the outputs of root %s: want a JSON object, got %s", w.t.Root.Name, v.Kind())
+	}
+	outputs := make(map[string]engine.Output, v.Len())
+	for _, name := range v.Keys() {
+		o := v.Get(name)
+		sensitive, _ := o.Get("sensitive").Bool()
+		outputs[name] = engine.Output{Value: o.Get("value"), Sensitive: sensitive}
+	}
+	return outputs, nil
+}

@@ -1,0 +1,174 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+)
+
+// cliConfig is the tool's own configuration, in place of the machine's.
+func cliConfig(cfg Config) string {
+	var b strings.Builder
+	b.WriteString("disable_checkpoint = true\n")
+	if cfg.CacheDir != "" {
+		fmt.Fprintf(&b, "plugin_cache_dir = %s\n", quoteHCL(cfg.CacheDir))
+	}
+	if cfg.Mirror != "" {
+		fmt.Fprintf(&b, "provider_installation {\n  filesystem_mirror {\n    path = %s\n  }\n}\n", quoteHCL(cfg.Mirror))
+	}
+	return b.String()
+}
+
+// quoteHCL writes a string literal in which HCL reads no template.
+func quoteHCL(s string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
+}
+
+// init initialises the working directory and refuses a root whose state would
+// be lost with the checkout.
+func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
+	if err := w.forgetBackend(); err != nil {
+		return err
+	}
+	args := []string{"init", "-input=false", "-no-color"}
+	for _, key := range slices.Sorted(maps.Keys(w.t.Root.BackendConfig)) {
+		args = append(args, "-backend-config="+key+"="+w.t.Root.BackendConfig[key])
+	}
+	c := call{args: args, sink: sink}
+	use, err := w.cacheUse()
+	if err != nil {
+		return err
+	}
+	res, err := w.initWith(ctx, c, use)
+	if err == nil && res.ExitCode != 0 && use == cacheRead {
+		// The cache may lack what the lock file names after all.
+		res, err = w.initWith(ctx, c, cacheWrite)
+	}
+	if err != nil {
+		return err
+	}
+	if res.ExitCode != 0 {
+		return w.failure(c, res)
+	}
+	return w.checkState()
+}
+
+// initWith holds the cache's lock as the use needs: the tool's plugin cache is
+// not made for parallel inits.
+func (w *workdir) initWith(ctx context.Context, c call, use cacheUse) (exec.Result, error) {
+	if use != cacheNone {
+		l, err := exec.LockFile(ctx, filepath.Join(w.d.cfg.CacheDir, ".lock"), use == cacheRead)
+		if err != nil {
+			return exec.Result{}, fmt.Errorf("init of root %s: %w", w.t.Root.Name, err)
+		}
+		defer l.Unlock()
+	}
+	if use == cacheWrite {
+		c.writes = append(c.writes, w.d.cfg.CacheDir)
+	}
+	return w.run(ctx, c)
+}
+
+// dataDir is where the tool keeps a working directory's own state.
+const dataDir = ".terraform"
+
+// forgetBackend removes what an earlier init of the directory, or the
+// repository itself, recorded about backend and workspace: two roots may share
+// a directory, and init must not ask about migrating between them. A person's
+// own checkout is left as it is.
+func (w *workdir) forgetBackend() error {
+	if w.d.cfg.KeepsCheckout {
+		return nil
+	}
+	for _, name := range []string{"terraform.tfstate", "environment"} {
+		err := w.tree.Remove(filepath.Join(w.rel, dataDir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("preparing root %s: %w", w.t.Root.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkState refuses a local backend whose state file is not in a declared
+// writable directory: it would vanish with the checkout or the wall's mounts,
+// and what was applied would be forgotten.
+func (w *workdir) checkState() error {
+	if w.d.cfg.KeepsCheckout {
+		return nil
+	}
+	data, found, err := w.readSmall(filepath.Join(w.rel, dataDir, "terraform.tfstate"))
+	if err != nil {
+		return fmt.Errorf("reading the backend of root %s: %w", w.t.Root.Name, err)
+	}
+	var backend digest.Value
+	if found {
+		v, err := digest.Decode(data)
+		if err != nil {
+			return fmt.Errorf("reading the backend of root %s: %w", w.t.Root.Name, err)
+		}
+		backend = v.Get("backend")
+	}
+	kind, _ := backend.Get("type").Text()
+	if kind != "local" && kind != "" {
+		return nil
+	}
+	key := "path"
+	if w.t.Root.Workspace != "" && w.t.Root.Workspace != "default" {
+		key = "workspace_dir" // the local backend ignores path in other workspaces
+	}
+	path, _ := backend.Get("config").Get(key).Text()
+	for _, dir := range w.d.cfg.Writable {
+		if path != "" && within(dir, path) {
+			return nil
+		}
+	}
+	return fmt.Errorf("root %s keeps its state in a local file that is not kept: use a remote backend, or give backend \"local\" an absolute %q inside a writable directory of the server's configuration",
+		w.t.Root.Name, key)
+}
+
+// within tells whether an absolute path lies in a directory.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel)
+}
+
+const lockFileName = ".terraform.lock.hcl"
+
+// keepLockFile saves the provider selections of the plan: an apply from a fresh
+// checkout must select the same.
+func (w *workdir) keepLockFile() error {
+	data, found, err := w.readSmall(filepath.Join(w.rel, lockFileName))
+	if err == nil && found {
+		err = os.WriteFile(filepath.Join(w.t.RunDir, locksFile), data, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("saving the lock file of root %s: %w", w.t.Root.Name, err)
+	}
+	return nil
+}
+
+// restoreLockFile puts the plan's provider selections in place.
+func (w *workdir) restoreLockFile() error {
+	data, err := os.ReadFile(filepath.Join(w.t.RunDir, locksFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = w.tree.WriteFile(filepath.Join(w.rel, lockFileName), data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("restoring the lock file of root %s: %w", w.t.Root.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package terraform
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	plans "github.com/chant-bot/chant/engine/plans/terraform"
+)
+
+// The files of a run directory.
+const (
+	planFile  = "plan.tfplan"
+	locksFile = "terraform.lock.hcl" // the provider selections the plan was made with
+	applyDir  = "apply"
+)
+
+// savedPlan is the plan's name in a scratch directory.
+const savedPlan = "saved.tfplan"
+
+// Plan runs init, plan and show. The saved plan is copied out of reach at once
+// and shown from there, so that what is shown is what is hashed.
+func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (engine.Planned, error) {
+	name, err := d.Engine()
+	if err != nil {
+		return engine.Planned{}, err
+	}
+	w, err := d.open(ctx, t)
+	if err != nil {
+		return engine.Planned{}, err
+	}
+	defer w.close()
+	if err := w.init(ctx, sink); err != nil {
+		return engine.Planned{}, err
+	}
+	p := engine.Planned{Target: t, Engine: name, File: filepath.Join(t.RunDir, planFile)}
+	if p.NoChanges, err = w.plan(ctx, sink); err != nil {
+		return engine.Planned{}, err
+	}
+	if p.Hash, err = takeFile(w.scratch, savedPlan, p.File); err != nil {
+		return engine.Planned{}, fmt.Errorf("saving the plan of root %s: %w", t.Root.Name, err)
+	}
+	if err := w.keepLockFile(); err != nil {
+		return engine.Planned{}, err
+	}
+	plan, err := w.document(ctx, call{args: []string{"show", "-json", p.File}, reads: []string{p.File}, json: true})
+	if err != nil {
+		return engine.Planned{}, err
+	}
+	return d.describe(p, plan)
+}
+
+// describe fills in what the plan JSON says.
+func (d *Driver) describe(p engine.Planned, plan digest.Value) (engine.Planned, error) {
+	t := p.Target
+	scope := t.Root.Estate
+	if scope == "" {
+		scope = t.Root.Workspace
+	}
+	var err error
+	if p.Part, err = plans.Part(t.Member, plan, plans.Options{Planner: d.planner, Scope: scope}); err != nil {
+		return engine.Planned{}, fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err)
+	}
+	if p.Code, err = plans.Code(plan); err != nil {
+		return engine.Planned{}, fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err)
+	}
+	return p, nil
+}
+
+// plan saves a plan in the scratch directory; noChanges is the tool's own word
+// (exit code 0 under -detailed-exitcode).
+func (w *workdir) plan(ctx context.Context, sink engine.Sink) (noChanges bool, err error) {
+	vars, err := variableFlags(w.t.Vars)
+	if err != nil {
+		return false, fmt.Errorf("planning root %s: %w", w.t.Root.Name, err)
+	}
+	args := []string{"plan", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), "-detailed-exitcode"}
+	for _, file := range w.t.Root.VarFiles {
+		args = append(args, "-var-file="+filepath.FromSlash(file))
+	}
+	args = append(append(args, vars...), "-out="+filepath.Join(w.scratch, savedPlan))
+	c := call{args: args, sink: sink}
+	res, err := w.run(ctx, c)
+	switch {
+	case err != nil:
+		return false, err
+	case res.ExitCode != 0 && res.ExitCode != 2:
+		return false, w.failure(c, res)
+	}
+	return res.ExitCode == 0, nil
+}
+
+func (w *workdir) lockTimeout() string { return "-lock-timeout=" + w.d.cfg.LockTimeout.String() }
+
+// document runs a call whose standard output is one JSON value.
+func (w *workdir) document(ctx context.Context, c call) (digest.Value, error) {
+	res, err := w.run(ctx, c)
+	if err != nil {
+		return digest.Value{}, err
+	}
+	if res.ExitCode != 0 {
+		return digest.Value{}, w.failure(c, res)
+	}
+	v, err := digest.Decode(res.Stdout)
+	if err != nil {
+		return digest.Value{}, fmt.Errorf("reading %s of root %s: %w", w.name(c), w.t.Root.Name, err)
+	}
+	return v, nil
+}
+
+// variableFlags are the step's variables sorted by name, strings raw and
+// everything else as JSON; absent ones are left out (components §3.2).
+func variableFlags(vars map[string]digest.Value) ([]string, error) {
+	var flags []string
+	for name, v := range vars {
+		if v.IsAbsent() {
+			continue
+		}
+		if name == "" || strings.ContainsAny(name, "= \t\n") {
+			return nil, fmt.Errorf("%q is not a variable's name; correct the step's \"vars\"", name)
+		}
+		text, ok := v.Text()
+		if !ok {
+			b, err := v.MarshalJSON()
+			if err != nil {
+				return nil, fmt.Errorf("writing the variable %s: %w", name, err)
+			}
+			text = string(b)
+		}
+		flags = append(flags, "-var="+name+"="+text)
+	}
+	slices.Sort(flags)
+	return flags, nil
+}

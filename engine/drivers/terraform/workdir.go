@@ -1,0 +1,243 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+)
+
+// workdir is one target opened for a few runs of the tool: its directory is
+// locked and it has a scratch directory.
+type workdir struct {
+	d       *Driver
+	t       engine.Target
+	tree    *os.Root // the worktree: nothing of it is reached through links out
+	rel     string   // the root's directory, relative to the worktree
+	dir     string   // the same, absolute
+	scratch string
+	env     []string
+	unlock  func()
+}
+
+// open validates the target. The caller must close the workdir.
+func (d *Driver) open(ctx context.Context, t engine.Target) (*workdir, error) {
+	w := &workdir{d: d, t: t}
+	if err := w.locate(); err != nil {
+		w.close()
+		return nil, err
+	}
+	unlock, err := d.dirs.lock(ctx, w.dir)
+	if err != nil {
+		w.close()
+		return nil, fmt.Errorf("waiting for the directory of root %s: %w", t.Root.Name, err)
+	}
+	w.unlock = unlock
+	if err := w.prepare(); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// locate finds the root's directory and its var files inside the worktree.
+func (w *workdir) locate() error {
+	root := w.t.Root
+	tree, err := os.OpenRoot(w.t.Worktree)
+	if err != nil {
+		return fmt.Errorf("opening the checkout of root %s: %w", root.Name, err)
+	}
+	w.tree = tree
+	if w.rel, err = filepath.Rel(w.t.Worktree, filepath.Join(w.t.ProjectDir, filepath.FromSlash(root.Dir))); err != nil {
+		return fmt.Errorf("finding the directory of root %s: %w", root.Name, err)
+	}
+	w.dir = filepath.Join(w.t.Worktree, w.rel)
+	info, err := tree.Stat(w.rel)
+	if err != nil || !info.IsDir() {
+		return fmt.Errorf("%s:%d: the directory %q of root %s is not a directory of the checkout; correct \"dir\"", root.File, root.Line, root.Dir, root.Name)
+	}
+	for _, file := range root.VarFiles {
+		if _, err := tree.Stat(filepath.Join(w.rel, filepath.FromSlash(file))); err != nil || filepath.IsAbs(file) {
+			return fmt.Errorf("%s:%d: the var file %q of root %s is not in the checkout; correct \"varFiles\"", root.File, root.Line, file, root.Name)
+		}
+	}
+	return nil
+}
+
+func (w *workdir) prepare() error {
+	fail := func(err error) error { return fmt.Errorf("preparing root %s: %w", w.t.Root.Name, err) }
+	if err := checkPairs(w.d.cfg.Env); err != nil {
+		return fail(err)
+	}
+	if err := checkPairs(w.t.Credentials); err != nil {
+		return fail(err)
+	}
+	// Others may pass through, for isolation by user, but not look in.
+	if err := os.MkdirAll(w.t.RunDir, 0o711); err != nil { //nolint:gosec // a directory
+		return fail(err)
+	}
+	scratch, err := os.MkdirTemp(w.d.cfg.TempDir, "chant-")
+	if err == nil {
+		scratch, err = filepath.EvalSymlinks(scratch)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	w.scratch = scratch
+	for _, name := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(scratch, name), 0o700); err != nil {
+			return fail(err)
+		}
+	}
+	config := filepath.Join(scratch, "cli.tfrc")
+	if err := os.WriteFile(config, []byte(cliConfig(w.d.cfg)), 0o600); err != nil {
+		return fail(err)
+	}
+	w.env = exec.BaseEnv(filepath.Join(scratch, "home"), filepath.Join(scratch, "tmp"),
+		"TF_CLI_CONFIG_FILE="+config, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
+	if w.t.Root.Workspace != "" {
+		w.env = append(w.env, "TF_WORKSPACE="+w.t.Root.Workspace)
+	}
+	w.env = append(append(w.env, w.d.cfg.Env...), w.t.Credentials...)
+	return nil
+}
+
+func (w *workdir) close() {
+	if w.unlock != nil {
+		w.unlock()
+	}
+	if w.scratch != "" {
+		_ = os.RemoveAll(w.scratch)
+	}
+	if w.tree != nil {
+		_ = w.tree.Close()
+	}
+}
+
+// call is one run of the tool.
+type call struct {
+	args     []string
+	sink     engine.Sink // nil: nothing is shown
+	json     bool        // the output is a document: only certain secrets are masked
+	writes   []string    // further writable paths
+	reads    []string    // further readable paths
+	detached bool
+}
+
+// command builds the walled command of a call.
+func (w *workdir) command(c call) (exec.Cmd, error) {
+	cmd := exec.Cmd{Args: append([]string{w.d.binary}, c.args...), Dir: w.dir, Env: w.env, Scrub: textSecrets(w.t.Credentials)}
+	if c.json {
+		cmd.Scrub = documentSecrets(w.t.Credentials)
+	}
+	if c.sink != nil {
+		cmd.OnLine = func(_, line string) { c.sink(line) }
+	}
+	cfg := w.d.cfg
+	view := exec.View{
+		ReadWrite: append([]string{w.t.Worktree, w.scratch}, c.writes...),
+		ReadOnly:  append([]string{w.d.binary}, c.reads...),
+		Shared:    cfg.Writable,
+		Limits:    cfg.Limits, Detached: c.detached,
+	}
+	view.ReadOnly = append(view.ReadOnly, cfg.ReadOnly...)
+	for _, dir := range []string{cfg.CacheDir, cfg.Mirror} {
+		if dir != "" {
+			view.ReadOnly = append(view.ReadOnly, dir)
+		}
+	}
+	cmd, err := cfg.Wall.Wrap(cmd, view)
+	if err != nil {
+		return exec.Cmd{}, fmt.Errorf("isolating root %s: %w", w.t.Root.Name, err)
+	}
+	return cmd, nil
+}
+
+// run runs the tool once in a slot of the pool. The exit code is the caller's
+// to judge.
+func (w *workdir) run(ctx context.Context, c call) (exec.Result, error) {
+	cmd, err := w.command(c)
+	if err != nil {
+		return exec.Result{}, err
+	}
+	var res exec.Result
+	err = w.d.cfg.Pool.Do(ctx, func() error {
+		res, err = exec.Run(ctx, cmd)
+		return err
+	})
+	if err != nil {
+		return res, fmt.Errorf("%s of root %s: %w", w.name(c), w.t.Root.Name, err)
+	}
+	return res, nil
+}
+
+// failure is a run that did not exit as wanted.
+func (w *workdir) failure(c call, res exec.Result) error {
+	return fmt.Errorf("root %s: %w", w.t.Root.Name, res.Err(w.name(c)))
+}
+
+func (w *workdir) name(c call) string { return w.d.planner + " " + c.args[0] }
+
+// existingBytes bounds the small files of ours and the tool's that are read
+// back from a worktree.
+const existingBytes = 1 << 20
+
+// readSmall reads a small regular file of the worktree; found is false when it
+// is absent.
+func (w *workdir) readSmall(rel string) (data []byte, found bool, err error) {
+	f, err := openRegular(w.tree, rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err = readAtMost(f, existingBytes)
+	return data, true, err
+}
+
+const minTextSecret = 4
+
+// textSecrets are the credential values masked in text for people.
+func textSecrets(pairs []string) []string {
+	var values []string
+	for _, pair := range pairs {
+		if _, v, _ := strings.Cut(pair, "="); len(v) >= minTextSecret {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+const minDocumentSecret = 12
+
+// publicSuffixes end the names of credential keys whose values are no secrets.
+var publicSuffixes = [...]string{
+	"_REGION", "_PROFILE", "_PROJECT", "_ZONE", "_LOCATION", "_ENVIRONMENT", "_URL", "_ENDPOINT", "_ADDR", "_HOST", "_USER",
+	"_USERNAME", "_EMAIL", "_ACCOUNT", "_ACCOUNT_ID", "_TENANT_ID", "_SUBSCRIPTION_ID", "_CLIENT_ID", "_ROLE_ARN",
+}
+
+// documentSecrets are the credential values masked in plans and outputs. Plans
+// are compared, and two values masked alike would compare equal, so what is
+// public or short enough to occur by chance is left alone: a region, a path.
+func documentSecrets(pairs []string) []string {
+	var values []string
+	for _, pair := range pairs {
+		key, v, _ := strings.Cut(pair, "=")
+		public := len(v) < minDocumentSecret || filepath.IsAbs(v)
+		for _, suffix := range publicSuffixes {
+			public = public || strings.HasSuffix(key, suffix)
+		}
+		if !public {
+			values = append(values, v)
+		}
+	}
+	return values
+}
