@@ -68,6 +68,9 @@ func (d Digest) IsZero() bool { return d.text == "" }
 // the prefix. Two zero digests are the same; a zero and another are not.
 func Same(a, b Digest) bool { return a.Hex() == b.Hex() }
 
+// Equal is [Same], so that go-cmp compares digests as decisions do.
+func (d Digest) Equal(other Digest) bool { return Same(d, other) }
+
 // MarshalText writes String, so that a Digest is a JSON string.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.text), nil }
 

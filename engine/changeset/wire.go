@@ -1,0 +1,193 @@
+package changeset
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/chant-bot/chant/engine/digest"
+)
+
+// record is an object's properties in the order the document writes them. The
+// same list is written as JSON and hashed, so the two cannot differ.
+type record []digest.Field
+
+func (r *record) add(key string, v digest.Value) { *r = append(*r, digest.Field{Key: key, Value: v}) }
+
+func (r *record) text(key, s string) { r.add(key, digest.StringOf(s)) }
+
+// optional leaves an empty text out.
+func (r *record) optional(key, s string) {
+	if s != "" {
+		r.text(key, s)
+	}
+}
+
+// flag writes true and leaves false out.
+func (r *record) flag(key string, set bool) {
+	if set {
+		r.add(key, digest.BoolOf(true))
+	}
+}
+
+// value adds a value unless it is absent.
+func (r *record) value(key string, v digest.Value) {
+	if !v.IsAbsent() {
+		r.add(key, v)
+	}
+}
+
+// extra adds the fields that r does not have.
+func (r *record) extra(fields map[string]digest.Value) {
+	if len(fields) == 0 {
+		return
+	}
+	known := r.object()
+	rest := digest.ObjectOf(fields)
+	for i, key := range rest.Keys() {
+		if known.Get(key).IsAbsent() {
+			r.add(key, rest.At(i))
+		}
+	}
+}
+
+func (r record) object() digest.Value { return digest.ObjectFrom(r...) }
+
+// MarshalJSON keeps the order of r.
+func (r record) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range r {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(digest.StringOf(f.Key).String())
+		b.WriteByte(':')
+		b.WriteString(f.Value.String())
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func (h Hole) record() record {
+	var r record
+	r.text("address", h.Address)
+	r.optional("type", h.Type)
+	r.text("reason", h.Reason)
+	r.extra(h.Extra)
+	return r
+}
+
+func (s SideEffect) record() record {
+	var r record
+	r.optional("member", s.Member)
+	r.text("address", s.Address)
+	r.text("type", s.Type)
+	r.optional("trigger", s.Trigger)
+	r.optional("event", s.Event)
+	r.extra(s.Extra)
+	return r
+}
+
+func (a Attribute) record() record {
+	var r record
+	r.text("path", a.Path)
+	r.value("before", a.Before)
+	r.value("after", a.After)
+	r.flag("unknown", a.Unknown)
+	r.flag("sensitive", a.Sensitive)
+	r.flag("forcesReplacement", a.ForcesReplacement)
+	r.extra(a.Extra)
+	return r
+}
+
+func (e *Entry) record() record {
+	r := make(record, 0, 16)
+	r.text("member", e.Member)
+	r.text("lexicon", e.Lexicon)
+	r.text("planner", e.Planner)
+	r.text("address", e.Address)
+	r.text("type", e.Type)
+	r.optional("name", e.Name)
+	r.value("index", e.Index)
+	r.optional("module", e.Module)
+	r.optional("deposed", e.Deposed)
+	r.optional("id", e.ID)
+	r.text("action", string(e.Action))
+	r.flag("importing", e.Importing)
+	r.optional("disruption", e.Disruption)
+	r.optional("region", e.Region)
+	r.optional("scope", e.Scope)
+	attributes := make([]digest.Value, len(e.Attributes))
+	for i := range e.Attributes {
+		attributes[i] = e.Attributes[i].record().object()
+	}
+	r.add("attributes", digest.ArrayOf(attributes...))
+	r.extra(e.Extra)
+	return r
+}
+
+func holeList(holes []Hole) digest.Value {
+	list := make([]digest.Value, len(holes))
+	for i, h := range holes {
+		list[i] = h.record().object()
+	}
+	return digest.ArrayOf(list...)
+}
+
+// MarshalJSON writes the fields, then Extra.
+func (h Hole) MarshalJSON() ([]byte, error) { return h.record().MarshalJSON() }
+
+// MarshalJSON writes the fields, then Extra.
+func (s SideEffect) MarshalJSON() ([]byte, error) { return s.record().MarshalJSON() }
+
+// MarshalJSON writes the fields, then Extra.
+func (a Attribute) MarshalJSON() ([]byte, error) { return a.record().MarshalJSON() }
+
+// MarshalJSON writes the fields, then Extra.
+func (e Entry) MarshalJSON() ([]byte, error) { return e.record().MarshalJSON() }
+
+// MarshalJSON writes holes as a list even when there are none.
+func (m Member) MarshalJSON() ([]byte, error) {
+	type plain Member
+	m.Holes = list(m.Holes)
+	return encode(plain(m), "")
+}
+
+// MarshalJSON writes entries as a list even when there are none.
+func (p Part) MarshalJSON() ([]byte, error) {
+	type plain Part
+	p.Entries = list(p.Entries)
+	return encode(plain(p), "")
+}
+
+// MarshalJSON writes members and entries as lists even when there are none.
+func (d Document) MarshalJSON() ([]byte, error) {
+	type plain Document
+	d.Members, d.Entries = list(d.Members), list(d.Entries)
+	return encode(plain(d), "")
+}
+
+// list is items, never nil, so that JSON has a list and not null.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}
+
+// JSON is the document as it is stored and shown: fields in the order of
+// change-set §2, indented by two spaces, with a final line feed.
+func (d *Document) JSON() []byte {
+	text, _ := encode(d, "  ") // nothing in a Document fails to encode
+	return text
+}
+
+// encode writes v without escaping <, > and &, which people read.
+func encode(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	err := encoder.Encode(v)
+	return b.Bytes(), err
+}
