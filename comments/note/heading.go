@@ -1,0 +1,294 @@
+package note
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chant-bot/chant/comments/changes"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// head is everything above the names: heading, counts, where the plan was made
+// and what has to be said before anything else.
+func head(in Input) string {
+	r := in.Report
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n%s\n%s\n", heading(in), countsLine(in), placeLine(in))
+	for _, n := range notices(in) {
+		b.WriteString("\n> " + n + "\n")
+	}
+	if r.Resumed != nil && len(r.Resumed.Applied) > 0 {
+		b.WriteString("\nAn earlier attempt applied " + nameList(r.Resumed.Applied, 20) + "; only the rest ran.\n")
+	}
+	b.WriteString(errorBlocks(r))
+	b.WriteString("\n")
+	return b.String()
+}
+
+// heading is the verdict and who must act next, in one line.
+func heading(in Input) string {
+	r := in.Report
+	where := " for " + Inline(r.Env)
+	if r.Member != "" {
+		where += " in member " + Inline(r.Member)
+	}
+	return fmt.Sprintf("chant %s%s: %s", stageWord(r.Stage), where, verdict(in))
+}
+
+func stageWord(s report.Stage) string {
+	if s == report.Apply {
+		return "apply"
+	}
+	return "plan"
+}
+
+func verdict(in Input) string {
+	r := in.Report
+	switch r.Status {
+	case report.Planned:
+		return plannedVerdict(in)
+	case report.PlanFailed:
+		if n := count(r, report.MemberPlanFailed); n > 0 {
+			return fmt.Sprintf("%d of %s did not plan", n, plural(len(r.Members), "member"))
+		}
+		return "could not be planned"
+	case report.Nothing:
+		if len(r.Members) == 0 {
+			return "nothing to " + stageWord(r.Stage)
+		}
+		return "nothing to apply"
+	case report.Applied:
+		return "applied" + by(in)
+	case report.Failed:
+		return fmt.Sprintf("%d of %s failed", count(r, report.MemberFailed)+count(r, report.MemberPlanFailed), plural(len(r.Members), "member"))
+	case report.Waiting:
+		return waitsAt(in)
+	case report.Refused:
+		return refusedVerdict(in)
+	}
+	return "in progress"
+}
+
+func plannedVerdict(in Input) string {
+	switch {
+	case in.NothingDue:
+		return "nothing to apply, no approval needed"
+	case len(in.Ask.Unenforced) > 0:
+		return "cannot be approved yet"
+	case in.Report.Approval.Status == report.Approved && missing(in) == 0:
+		return "approved" + by(in)
+	case in.Report.Approval.Status == report.Changed:
+		return "the plan changed after review, waits for " + wanted(in)
+	}
+	return "waits for " + wanted(in)
+}
+
+func refusedVerdict(in Input) string {
+	r := in.Report
+	switch r.Refusal {
+	case report.NotApproved:
+		return "waits for " + wanted(in) + " at " + Inline(r.Op)
+	case report.PlanChanged:
+		return "the plan changed after review, waits for " + wanted(in)
+	case report.NotAReviewer:
+		return "the approval does not count, waits for " + wanted(in)
+	case report.NoPullRequest:
+		return "refused, no pull request merged this commit"
+	case report.NotGreen:
+		return "refused, the commit is not green"
+	}
+	return "refused"
+}
+
+// waitsAt names the first gate a started apply waits at.
+func waitsAt(in Input) string {
+	for _, w := range in.Report.Waves {
+		if w.Status == report.WaveWaiting {
+			return fmt.Sprintf("wave %d waits for %s at %s", w.Wave, wanted(in), Inline(w.Gate))
+		}
+	}
+	for _, r := range in.Report.Rounds {
+		if r.Status == report.WaveWaiting {
+			return fmt.Sprintf("round %d waits for %s at %s", r.Round, wanted(in), Inline(r.Gate))
+		}
+	}
+	return "waits for " + wanted(in)
+}
+
+// wanted says how many approvals are missing, and from whom.
+func wanted(in Input) string {
+	s := plural(max(1, missing(in)), "approval")
+	if len(in.Ask.Approvers) > 0 {
+		s += " from " + nameList(handles(in.Ask.Approvers), 3)
+	}
+	return s
+}
+
+func missing(in Input) int {
+	if in.Report.Approval.Status != report.Approved {
+		return max(1, in.Ask.MinApprovals)
+	}
+	return max(0, max(1, in.Ask.MinApprovals)-len(in.Report.Approval.ApprovedBy))
+}
+
+func by(in Input) string {
+	r := in.Report
+	if len(r.Approval.ApprovedBy) > 0 {
+		return " by " + nameList(people(r.Approval.ApprovedBy), 3)
+	}
+	if r.Stage == report.Apply && r.Green != nil {
+		return " under the merges' approvals"
+	}
+	return ""
+}
+
+// countsLine is the weight of the plan on one line; destroys and replacements
+// are always named, also when there are none.
+func countsLine(in Input) string {
+	r := in.Report
+	t := changes.Count(r.ChangeSet)
+	tense := []string{"to destroy", "to replace", "to forget", "to create", "to update", "to import"}
+	if r.Status == report.Applied {
+		tense = []string{"destroyed", "replaced", "forgotten", "created", "updated", "imported"}
+	}
+	var parts []string
+	heavy := "nothing " + tense[0] + " or " + strings.TrimPrefix(tense[1], "to ")
+	if t.Delete+t.Replace > 0 {
+		heavy = fmt.Sprintf("**%d %s, %d %s**", t.Delete, tense[0], t.Replace, tense[1])
+	}
+	parts = append(parts, heavy)
+	if t.Forget > 0 {
+		parts = append(parts, fmt.Sprintf("**%d %s**", t.Forget, tense[2]))
+	}
+	parts = append(parts, fmt.Sprintf("%d %s, %d %s in %s", t.Create, tense[3], t.Update, tense[4], plural(len(r.Members), "member")))
+	if t.Import > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", t.Import, tense[5]))
+	}
+	if n := unknownMembers(r); n > 0 {
+		parts = append(parts, fmt.Sprintf("not all known in %s", plural(n, "member")))
+	}
+	if code := codeSummary(r); code != "" {
+		parts = append(parts, "runs code: "+code)
+	}
+	if !r.Digest.IsZero() {
+		parts = append(parts, "plan "+Inline(r.Digest.Short()))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func placeLine(in Input) string {
+	r := in.Report
+	var b strings.Builder
+	if r.Stage == report.Apply && r.Green != nil {
+		fmt.Fprintf(&b, "Green commit %s, measured from %s", sha(r.Head), sha(r.Base))
+	} else {
+		fmt.Fprintf(&b, "Head %s", sha(r.Head))
+		switch {
+		case in.BaseTip != "" && in.BaseBranch != "":
+			fmt.Fprintf(&b, " merged into %s at %s", Inline(in.BaseBranch), sha(in.BaseTip))
+		case r.Base != "":
+			fmt.Fprintf(&b, ", base %s", sha(r.Base))
+		}
+	}
+	if !in.At.IsZero() {
+		fmt.Fprintf(&b, ", %s %s UTC", pastStage(r), in.At.UTC().Format("2006-01-02 15:04"))
+	}
+	if l := link("run page", in.RunURL); l != "" {
+		b.WriteString(" · " + l)
+	}
+	return b.String()
+}
+
+func pastStage(r report.Report) string {
+	if r.Stage == report.Apply && (r.Status == report.Applied || r.Status == report.Failed || r.Status == report.Waiting) {
+		return "applied"
+	}
+	return "planned"
+}
+
+// notices are sentences that change how the rest is to be read, one each.
+func notices(in Input) []string {
+	r := in.Report
+	var out []string
+	if r.Message != "" {
+		out = append(out, "chant says: "+shortenText(r.Message, 1500))
+	}
+	if in.BaseMoved != "" {
+		out = append(out, fmt.Sprintf("%s moved to %s since. This plan still counts; comment %s for a new one. The apply plans again in any case.",
+			Inline(in.BaseBranch), sha(in.BaseMoved), Inline("chant plan")))
+	}
+	if len(in.TrustChanged) > 0 {
+		out = append(out, "This pull request changes who decides: "+nameList(in.TrustChanged, 20)+". It was planned and is approved under the rules of the base branch; the change counts once it merged.")
+	}
+	if len(in.Ask.Unenforced) > 0 {
+		out = append(out, "Nothing can be approved here: "+nameList(in.Ask.Unenforced, 20)+" is declared, and this version cannot enforce it. Use a version that can, or take it out of the declaration.")
+	}
+	if g := r.Green; g != nil && r.Stage == report.Apply {
+		out = append(out, coverage(g), carries(g))
+	}
+	for _, w := range in.Warnings[:min(len(in.Warnings), 10)] {
+		out = append(out, "Warning: "+shortenText(w, 500))
+	}
+	return out
+}
+
+func coverage(g *report.Green) string {
+	covered, due := 0, 0
+	for _, c := range g.Cover {
+		switch c.Status {
+		case report.Covered:
+			covered++
+			due++
+		case report.Uncovered:
+			due++
+		}
+	}
+	return fmt.Sprintf("%d of %s with changes covered by the merges' approvals.", covered, plural(due, "member"))
+}
+
+func carries(g *report.Green) string {
+	const shown = 20
+	var parts []string
+	for _, m := range g.Merges[:min(len(g.Merges), shown)] {
+		name := sha(m.Commit)
+		if m.PR != nil {
+			name = prName(*m.PR)
+		}
+		switch {
+		case m.PR == nil:
+			name += " (no pull request)"
+		case m.Approved == nil:
+			name += " (not approved)"
+		default:
+			name += " (approved by " + nameList(people(m.ApprovedBy), 3) + ")"
+		}
+		parts = append(parts, name)
+	}
+	if rest := len(g.Merges) - shown; rest > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", rest))
+	}
+	if len(parts) == 0 {
+		return "Carries no merges since the last apply."
+	}
+	return "Carries " + strings.Join(parts, ", ") + "."
+}
+
+// errorBlocks shows why members failed: unfolded, the first few in full.
+func errorBlocks(r report.Report) string {
+	const shown, longest = 5, 1500
+	var b strings.Builder
+	n := 0
+	for _, m := range r.Members {
+		if m.Error == "" {
+			continue
+		}
+		if n++; n > shown {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s failed:\n\n%s", Inline(m.Member), Fence("", shorten(visible(m.Error), longest)))
+	}
+	if n > shown {
+		fmt.Fprintf(&b, "\nand %s more, on the run page.\n", plural(n-shown, "error"))
+	}
+	return b.String()
+}

@@ -1,0 +1,225 @@
+package note
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chant-bot/chant/comments/command"
+	"github.com/chant-bot/chant/engine/digest"
+)
+
+// Kind is why a command was not counted or not run.
+type Kind string
+
+// The kinds of refusal people meet in a comment's answer.
+const (
+	OlderPlan        Kind = "older-plan"        // the digest of an earlier plan
+	UnknownPlan      Kind = "unknown-plan"      // a full digest no plan here has
+	NoDigest         Kind = "no-digest"         // none, or a shortened one
+	NothingWaits     Kind = "nothing-waits"     // no gate of that name waits, or nothing is to apply
+	NoReview         Kind = "no-review"         // no standing approving review
+	WroteChange      Kind = "wrote-change"      // the approver wrote the change
+	AuthorsUnknown   Kind = "authors-unknown"   // who wrote the change cannot be told
+	NoPermission     Kind = "no-permission"     // the author lacks write permission
+	NotAdministrator Kind = "not-administrator" // unlock
+	NotAnApprover    Kind = "not-an-approver"   // not in the env's approvers
+	Bot              Kind = "bot"               // written by a bot or through an app
+	Edited           Kind = "edited"            // edited or deleted before it was read
+	Revoked          Kind = "revoked"           // written before the gate's last revocation
+	NotRun           Kind = "not-run"           // quoted, fenced, misspelt: see Lines
+	PlanMoved        Kind = "plan-moved"        // the plan changed after review
+	TargetMoved      Kind = "target-moved"      // the target changed while applying
+	LeaseHeld        Kind = "lease-held"        // another apply runs
+	HolderAlive      Kind = "holder-alive"      // unlock of a live holder
+	LedgerUnusable   Kind = "ledger-unusable"   // diverged, rewound or out of reach
+	Declaration      Kind = "declaration"       // invalid: see Problems
+	Unenforced       Kind = "unenforced"        // declared settings this version cannot enforce
+	NeedsSignature   Kind = "needs-signature"   // only a seal counts at this gate
+	MergedAlready    Kind = "merged-already"    // the pull request merged; approve at the green gate
+	NotGreenYet      Kind = "not-green"         // the commit is not green
+	ForkNeedsHead    Kind = "fork-needs-head"   // planning a fork takes the full head sha
+	ForksNever       Kind = "forks-never"       // forks are not planned here
+	ClockAhead       Kind = "clock-ahead"       // the ledger is ahead of our clock
+	Internal         Kind = "internal"          // an error of ours; Ref finds it in the log
+)
+
+// Refused is one answer that says no. Fields a kind does not mention are ignored.
+type Refused struct {
+	Kind     Kind
+	Op, Gate string
+	Given    digest.Digest // the digest the person named
+	Now      digest.Digest // the plan that stands; its approve line is the next step
+	Head     string        // full sha to plan, ForkNeedsHead
+	RunURL   string
+	Names    []string // logins, settings, authors: what the kind is about
+	Holder   string   // of a lease
+	Since    time.Time
+	Detail   string // one sentence with foreign parts
+	Problems []Problem
+	Lines    []command.Near
+	Ref      string
+}
+
+// Problem is one thing wrong in a declaration.
+type Problem struct {
+	File           string
+	Line           int
+	Field, Message string
+	Next           string
+}
+
+// Refusal is the reply to a command that is refused: what, why, and the one
+// thing to do, with the line to copy where there is one.
+func Refusal(r Refused) string {
+	what, next := r.explain()
+	var b strings.Builder
+	b.WriteString(what)
+	if r.Detail != "" {
+		b.WriteString(" It says: " + shortenText(r.Detail, 600))
+		if !strings.HasSuffix(b.String(), ".") {
+			b.WriteString(".")
+		}
+	}
+	b.WriteString("\n")
+	for _, p := range r.Problems[:min(len(r.Problems), 10)] {
+		b.WriteString(p.bullet())
+	}
+	for _, l := range r.Lines[:min(len(r.Lines), 10)] {
+		fmt.Fprintf(&b, "- line %d, %s: %s\n", l.Line, Inline(l.Raw), Text(l.Why))
+	}
+	if next != "" {
+		b.WriteString("\n" + next + "\n")
+	}
+	if line := r.line(); line != "" {
+		b.WriteString("\n" + Fence("", line))
+	}
+	return b.String()
+}
+
+func (p Problem) bullet() string {
+	place := p.File
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	s := "- " + Inline(place)
+	if p.Field != "" {
+		s += ", field " + Inline(p.Field)
+	}
+	s += ": " + shortenText(p.Message, 300)
+	if p.Next != "" {
+		s += ". " + shortenText(p.Next, 300)
+	}
+	return s + "\n"
+}
+
+// line is the one to copy, for the kinds whose next step is a command.
+func (r Refused) line() string {
+	switch r.Kind {
+	case OlderPlan, UnknownPlan, NoDigest, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, NoReview, ClockAhead:
+		return ApproveLine(r.Op, r.Gate, r.Now)
+	case NeedsSignature:
+		if line := ApproveLine(r.Op, r.Gate, r.Now); line != "" {
+			return line + " --sign"
+		}
+	case ForkNeedsHead:
+		return "chant plan " + r.Head
+	}
+	return ""
+}
+
+// explain gives the first sentence and the next step.
+func (r Refused) explain() (what, next string) {
+	now := "the plan now is " + shortDigest(r.Now.Short())
+	switch r.Kind {
+	case OlderPlan:
+		since := ""
+		if l := link("what changed since", r.sinceURL()); l != "" {
+			since = ": " + l
+		}
+		return "Not counted: this approves " + shortDigest(r.Given.Short()) + ", an earlier plan. " + capital(now) + since + ".", "If it is right, comment:"
+	case UnknownPlan:
+		return "Not counted: no plan here has the digest " + shortDigest(r.Given.Short()) + "; " + now + ".", "If that is the one you mean, comment:"
+	case NoDigest:
+		return "Not counted: an approval names the full digest of the plan it approves. A short one can be matched on purpose.", "Read the plan, and if it is right, comment:"
+	case NothingWaits:
+		return "Nothing to do: no approval is waited for at " + Inline(strings.TrimSpace(r.Op+" "+r.Gate)) + ".", "The note above says where this pull request stands."
+	case MergedAlready:
+		return "Not counted: this pull request is merged. What applies now is decided at " + Inline(r.Op) + ".", "If the plan there is right, comment:"
+	case PlanMoved:
+		return "Nothing was applied: the plan changed after review. Approved " + shortDigest(r.Given.Short()) + "; " + now + ".", "Read the new plan, and if it is right, comment:"
+	case TargetMoved:
+		return "Stopped: the target moved while it was applied. What was applied before stays; " + now + ".", "Read the new plan, and if it is right, comment:"
+	}
+	if what, next := r.explainPerson(); what != "" {
+		return what, next
+	}
+	return r.explainSystem()
+}
+
+// explainPerson: refusals that depend on who wrote the comment, and how.
+func (r Refused) explainPerson() (what, next string) {
+	switch r.Kind {
+	case NoReview:
+		return "Not counted: this gate counts only people whose approving review stands on the pull request.", "Submit an approving review, with this line in its text:"
+	case WroteChange:
+		return "Not counted: " + nameList(handles(r.Names), 5) + " wrote part of this change, and who wrote it cannot approve it.", "Ask somebody else to approve."
+	case AuthorsUnknown:
+		return "Not counted: who wrote the change cannot be told for " + nameList(r.Names, 5) + ".", "Link these addresses to accounts, or rewrite the commits, and approve the new plan."
+	case NoPermission:
+		return "Not counted: this takes write permission on the repository, which your account does not have.", "Ask somebody who has it."
+	case NotAdministrator:
+		return "Not done: only administrators of the repository unlock.", "Ask one of them."
+	case NotAnApprover:
+		return "Not counted: this environment is approved by " + nameList(handles(r.Names), 10) + ".", "Ask one of them."
+	case Bot:
+		return "Not counted: an approval comes from a person, by hand. Bots and apps cannot approve.", "Ask a person to comment."
+	case Edited:
+		return "Not counted: the comment was edited or deleted before it was read.", "Write a new comment:"
+	case Revoked:
+		return "Not counted: the comment is older than the last revocation at this gate.", "If the plan is right after all, write a new comment:"
+	case NotRun:
+		return "Not run:", "A command is one line of its own in plain text. " + Inline("chant help") + " lists them."
+	case ForkNeedsHead:
+		return "Not planned: planning a fork runs its code. Read it first; the command names the exact commit you read.", "If it is safe, comment:"
+	case ForksNever:
+		return "Not planned: pull requests from forks are not planned here.", "Push the branch to this repository."
+	}
+	return "", ""
+}
+
+// explainSystem: refusals that come from the state of things.
+func (r Refused) explainSystem() (what, next string) {
+	switch r.Kind {
+	case LeaseHeld:
+		s := "Not started: another apply holds the lease, " + Inline(r.Holder)
+		if !r.Since.IsZero() {
+			s += ", since " + r.Since.UTC().Format("2006-01-02 15:04") + " UTC"
+		}
+		return s + ".", "It starts by itself when that one ends. If the holder is gone for good, an administrator comments " + Inline("chant unlock") + "."
+	case HolderAlive:
+		return "Not unlocked: the holder " + Inline(r.Holder) + " still renews its lease.", "Wait for it, or stop it where it runs."
+	case LedgerUnusable:
+		return "Nothing was recorded: the ledger branch " + Inline("chant/lifecycle") + " cannot be used as it is.", "An operator looks at it with " + Inline("chant doctor") + "; once it is right, " + Inline("chant ledger accept") + " takes it."
+	case Declaration:
+		return "Not planned: the declaration is not valid.", "Correct it and push."
+	case Unenforced:
+		return "Not counted: the declaration asks for " + nameList(r.Names, 10) + ", which this version cannot enforce.", "Run a version that can, or take it out of the declaration."
+	case NeedsSignature:
+		return "Not counted: at this gate only a signed approval counts.", "Where your key is, run:"
+	case NotGreenYet:
+		return "Nothing was applied: the commit is not green.", "It applies once its required checks pass."
+	case ClockAhead:
+		return "Not counted: the ledger holds lines from more than 5 minutes in the future, so the clock of a writer is wrong.", "Correct the clock, then comment again:"
+	}
+	return "Something went wrong on our side; nothing was recorded. Reference " + Inline(r.Ref) + ".", "Comment again in a while. If it stays so, give an operator the reference."
+}
+
+func (r Refused) sinceURL() string {
+	if r.RunURL == "" {
+		return ""
+	}
+	return r.RunURL + "#since"
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

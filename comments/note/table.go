@@ -1,0 +1,207 @@
+package note
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// rowSet is a table whose rows may be left out from the end.
+type rowSet struct {
+	header, noun, runURL string
+	rows                 []string
+}
+
+// render keeps as many rows as fit and counts the rest. With no room at all it
+// is one sentence.
+func (s rowSet) render(budget int) string {
+	if len(s.rows) == 0 {
+		return ""
+	}
+	all := length(s.header) + 1
+	for _, r := range s.rows {
+		all += length(r)
+	}
+	if all <= budget {
+		return s.header + strings.Join(s.rows, "") + "\n"
+	}
+	where := ""
+	if l := link("run page", s.runURL); l != "" {
+		where = ", on the " + l
+	}
+	closing := func(rest int) string {
+		return fmt.Sprintf("\nand %s more%s\n\n", plural(rest, s.noun), where)
+	}
+	budget -= length(s.header) + length(closing(len(s.rows)))
+	kept := 0
+	for kept < len(s.rows) && length(s.rows[kept]) <= budget {
+		budget -= length(s.rows[kept])
+		kept++
+	}
+	if kept == 0 {
+		return plural(len(s.rows), s.noun) + where + "\n\n"
+	}
+	return s.header + strings.Join(s.rows[:kept], "") + closing(len(s.rows)-kept)
+}
+
+func memberRows(in Input) rowSet {
+	r := in.Report
+	set := rowSet{noun: "member", runURL: in.RunURL}
+	apply := r.Stage == report.Apply
+	set.header = "| wave | member | create | update | replace | destroy | |\n|---:|---|---:|---:|---:|---:|---|\n"
+	if apply {
+		set.header = "| wave | member | status | create | update | replace | destroy | covered by |\n|---:|---|---|---:|---:|---:|---:|---|\n"
+	}
+	wave := map[string]int{}
+	for i, components := range r.Selection.Waves {
+		for _, c := range components {
+			wave[c] = i + 1
+		}
+	}
+	members := slices.Clone(r.Members)
+	slices.SortStableFunc(members, func(a, b report.Member) int {
+		return cmp.Or(cmp.Compare(wave[a.Component], wave[b.Component]), cmp.Compare(a.Member, b.Member))
+	})
+	for _, m := range members {
+		number := "–"
+		if w := wave[m.Component]; w > 0 {
+			number = fmt.Sprint(w)
+		}
+		status := ""
+		if apply {
+			status = " " + statusWord(m.Status) + " |"
+		}
+		set.rows = append(set.rows, fmt.Sprintf("| %s | %s |%s %s | %s |\n", number, Inline(m.Member), status, countCells(m), remarks(in, m)))
+	}
+	return set
+}
+
+// countCells shows "?" where inputs were unknown: the counts would be a guess.
+func countCells(m report.Member) string {
+	if len(m.UnknownInputs) > 0 {
+		return "? | ? | ? | ?"
+	}
+	if m.PlanDigest == nil {
+		return "– | – | – | –"
+	}
+	return fmt.Sprintf("%d | %d | %d | %d", m.Counts.Create, m.Counts.Update, m.Counts.Replace, m.Counts.Delete)
+}
+
+func statusWord(s report.MemberStatus) string {
+	switch s {
+	case report.MemberPlanned, report.MemberApplied, report.MemberFailed, report.MemberBlocked, report.MemberHeld:
+		return string(s)
+	case report.MemberPlanFailed:
+		return "did not plan"
+	}
+	return Inline(string(s))
+}
+
+// remarks is the last cell of a member's row: coverage or why not, failures, what
+// holds it, unknown inputs, holes and its group.
+func remarks(in Input, m report.Member) string {
+	r := in.Report
+	var parts []string
+	if r.Green != nil {
+		for _, c := range r.Green.Cover {
+			if c.Member == m.Member {
+				parts = append(parts, coverRemark(r.Green, c))
+			}
+		}
+	}
+	switch m.Status {
+	case report.MemberPlanFailed:
+		parts = append(parts, "did not plan")
+	case report.MemberFailed:
+		if m.Moved {
+			parts = append(parts, "its target moved since the plan, nothing applied")
+		} else {
+			parts = append(parts, "failed")
+		}
+	case report.MemberBlocked, report.MemberHeld:
+		if m.BlockedBy != "" {
+			parts = append(parts, string(m.Status)+" by "+Inline(m.BlockedBy))
+		}
+	}
+	parts = append(parts, inputRemark(m), holeRemark(r, m), groupRemark(r, m))
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
+func coverRemark(g *report.Green, c report.Cover) string {
+	switch {
+	case c.Status == report.NothingDue:
+		return "nothing to apply"
+	case c.Status == report.Uncovered:
+		return "not covered: " + shortenText(c.Reason, 300)
+	case c.By == nil:
+		return "covered"
+	}
+	for _, m := range g.Merges {
+		if m.PR != nil && *m.PR == c.By.PR && len(m.ApprovedBy) > 0 {
+			return prName(c.By.PR) + ", " + nameList(people(m.ApprovedBy), 3)
+		}
+	}
+	return prName(c.By.PR)
+}
+
+// inputRemark says where unknown inputs come from, in the words of pr-loop §8.1.
+func inputRemark(m report.Member) string {
+	if len(m.UnknownInputs) == 0 {
+		return ""
+	}
+	var from, outputs []string
+	for _, u := range m.UnknownInputs {
+		if !slices.Contains(from, u.From) {
+			from = append(from, u.From)
+		}
+		outputs = append(outputs, u.From+"."+u.Output)
+	}
+	return fmt.Sprintf("inputs from %s; re-checked on apply (%s), needs its own approval then", nameList(from, 5), nameList(outputs, 5))
+}
+
+// holeRemark counts what the planner could not decide beside unknown inputs.
+func holeRemark(r report.Report, m report.Member) string {
+	if r.ChangeSet == nil {
+		return ""
+	}
+	doc, ok := r.ChangeSet.Member(m.Member)
+	if !ok {
+		return ""
+	}
+	var parts []string
+	for _, h := range doc.Holes {
+		if h.Type != "input" {
+			parts = append(parts, Inline(h.Address)+" ("+shortenText(h.Reason, 120)+")")
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	const shown = 3
+	n := len(parts)
+	if n > shown {
+		parts = append(parts[:shown:shown], fmt.Sprintf("and %d more", n-shown))
+	}
+	return fmt.Sprintf("%s not planned: %s", plural(n, "part"), strings.Join(parts, ", "))
+}
+
+func groupRemark(r report.Report, m report.Member) string {
+	for _, g := range r.Groups {
+		if !slices.Contains(g.Members, m.Member) {
+			continue
+		}
+		var others []string
+		for _, o := range g.Members {
+			if o != m.Member {
+				others = append(others, o)
+			}
+		}
+		if len(others) > 0 {
+			return "planned with " + nameList(others, 5) + " as one group"
+		}
+	}
+	return ""
+}
