@@ -77,6 +77,7 @@ type grant struct {
 	permissions  map[string]string // nil for a personal token
 	repos        map[int64]bool    // nil means all of the installation
 	expires      time.Time         // zero means never
+	spent        int               // of the hourly budget
 }
 
 // CreateApp registers an app with a key of its own.

@@ -103,6 +103,14 @@ func (r *Repo) hasCommit(ctx context.Context, sha string) bool {
 	return err == nil
 }
 
+func (r *Repo) hasObject(ctx context.Context, sha string) bool {
+	if !fullSHA(sha) {
+		return false
+	}
+	_, err := r.f.git(ctx, r.dir, nil, "cat-file", "-e", sha)
+	return err == nil
+}
+
 func (r *Repo) isAncestor(ctx context.Context, old, tip string) bool {
 	_, err := r.f.git(ctx, r.dir, nil, "merge-base", "--is-ancestor", old, tip)
 	return err == nil

@@ -1,0 +1,281 @@
+package forgetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const apiPrefix = "/api/v3"
+
+// maxRequest bounds what a client may send to the API.
+const maxRequest = 1 << 20
+
+// who may call a route.
+type audience int
+
+const (
+	byToken audience = iota // an installation's or a person's token
+	byApp                   // the app's own JWT and nothing else
+)
+
+// route is one endpoint. A repository's route has no prefix and is served
+// under its names and under its id, as GitHub does.
+type route struct {
+	method, path string
+	// needs lists alternatives, "issues:write|pull_requests:write" (forge
+	// facts 1.13). Empty: any token.
+	needs  string
+	repo   bool
+	caller audience
+	// unlocked: the handler takes the locks itself because it moves refs.
+	unlocked bool
+	handle   func(*call) (int, any, *APIError)
+
+	parts []string
+}
+
+// call is one API request on its way.
+type call struct {
+	f      *GitHub
+	r      *http.Request
+	w      http.ResponseWriter
+	params map[string]string
+	repo   *Repo
+	grant  *grant // nil for an app's JWT
+	app    *App
+}
+
+func (f *GitHub) handler() http.Handler {
+	routes := f.routes()
+	for i := range routes {
+		routes[i].parts = strings.Split(strings.Trim(routes[i].path, "/"), "/")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.options.RequestLog != nil {
+			f.options.RequestLog(r.Method + " " + r.URL.Path)
+		}
+		switch {
+		case r.URL.Path == "/api/graphql":
+			f.serveRoute(w, r, route{method: "POST", path: "/graphql", handle: (*call).graphql}, nil)
+		case strings.HasPrefix(r.URL.Path, apiPrefix+"/"):
+			f.serveAPI(w, r, routes)
+		default:
+			f.serveGit(w, r)
+		}
+	})
+}
+
+func (f *GitHub) routes() []route {
+	var all []route
+	for _, group := range [][]route{
+		appRoutes(), peopleRoutes(), repoRoutes(), pullRoutes(), reviewRoutes(), commentRoutes(), checkRoutes(), gitRoutes(),
+	} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// serveAPI finds the route. A repository's prefix is cut off first.
+func (f *GitHub) serveAPI(w http.ResponseWriter, r *http.Request, routes []route) {
+	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.EscapedPath(), apiPrefix), "/"), "/")
+	params := map[string]string{}
+	inRepo := false
+	switch {
+	case path[0] == "repos" && len(path) >= 3:
+		params["owner"], params["repo"] = path[1], path[2]
+		path, inRepo = path[3:], true
+	case path[0] == "repositories" && len(path) >= 2:
+		params["repository"] = path[1]
+		path, inRepo = path[2:], true
+	}
+	if len(path) == 0 {
+		path = []string{""}
+	}
+	for _, rt := range routes {
+		if rt.repo == inRepo && rt.method == r.Method && match(rt.parts, path, params) {
+			f.serveRoute(w, r, rt, params)
+			return
+		}
+	}
+	f.counts.add(r.Method + " unknown")
+	writeError(w, notFound())
+}
+
+func match(pattern, path []string, params map[string]string) bool {
+	found := map[string]string{}
+	for i, part := range pattern {
+		name, rest := strings.CutSuffix(strings.Trim(part, "{}"), "...")
+		wild := strings.HasPrefix(part, "{")
+		switch {
+		case i >= len(path):
+			return false
+		case wild && rest:
+			found[name] = unescape(strings.Join(path[i:], "/"))
+			path = path[:i+1]
+		case wild:
+			found[name] = unescape(path[i])
+		case part != path[i]:
+			return false
+		}
+	}
+	if len(path) != len(pattern) {
+		return false
+	}
+	for k, v := range found {
+		params[k] = v
+	}
+	return true
+}
+
+func unescape(s string) string {
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// serveRoute applies faults, authentication and permission, in GitHub's order.
+func (f *GitHub) serveRoute(w http.ResponseWriter, r *http.Request, rt route, params map[string]string) {
+	f.counts.add(r.Method + " " + rt.path)
+	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
+	fault := f.Faults.take(r)
+	if fault != nil && fault.hold != nil && !f.Faults.wait(r.Context(), fault.hold) {
+		return
+	}
+	if fault != nil && fault.answer != nil && !fault.after {
+		fault.answer(w, r)
+		return
+	}
+	c := &call{f: f, r: r, w: w, params: params}
+	status, body, err := c.run(rt)
+	switch {
+	case fault != nil && fault.after:
+		fault.answer(w, r)
+	case err != nil:
+		writeError(w, err)
+	default:
+		c.write(status, body)
+	}
+}
+
+func (c *call) run(rt route) (int, any, *APIError) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	if err := c.authenticate(rt.caller); err != nil {
+		return 0, nil, err
+	}
+	if rt.repo {
+		if err := c.findRepo(); err != nil {
+			return 0, nil, err
+		}
+	}
+	if err := c.allow(rt); err != nil {
+		return 0, nil, err
+	}
+	if rt.unlocked {
+		c.f.mu.Unlock()
+		defer c.f.mu.Lock()
+	}
+	return rt.handle(c)
+}
+
+// findRepo resolves the repository. A former name redirects: 301 for a read,
+// 307 for anything else, so that a client which follows keeps the body.
+func (c *call) findRepo() *APIError {
+	if id := c.params["repository"]; id != "" {
+		n, err := strconv.ParseInt(id, 10, 64)
+		if err != nil {
+			return notFound()
+		}
+		c.repo = c.f.repos[n]
+	} else {
+		key := lower(c.params["owner"], c.params["repo"])
+		c.repo = c.f.names[key]
+		if id, ok := c.f.moved[key]; ok && c.repo == nil {
+			return c.redirect(id)
+		}
+	}
+	if c.repo == nil || !c.sees(c.repo) {
+		return notFound()
+	}
+	return nil
+}
+
+func (c *call) redirect(id int64) *APIError {
+	prefix := apiPrefix + "/repos/" + c.params["owner"] + "/" + c.params["repo"]
+	target := c.f.URL() + apiPrefix + "/repositories/" + fmt.Sprint(id) + strings.TrimPrefix(c.r.URL.EscapedPath(), prefix)
+	if c.r.URL.RawQuery != "" {
+		target += "?" + c.r.URL.RawQuery
+	}
+	c.w.Header().Set("Location", target)
+	status := http.StatusTemporaryRedirect
+	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
+		status = http.StatusMovedPermanently
+	}
+	return &APIError{Status: status, Message: "Moved Permanently", Accepted: ""}
+}
+
+// decode reads a JSON body.
+func (c *call) decode(into any) *APIError {
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		var tooLong *http.MaxBytesError
+		if errors.As(err, &tooLong) {
+			return &APIError{Status: http.StatusRequestEntityTooLarge, Message: "Request Entity Too Large"}
+		}
+		return &APIError{Status: http.StatusBadRequest, Message: "Problems reading the body"}
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return &APIError{Status: http.StatusBadRequest, Message: "Problems parsing JSON"}
+	}
+	return nil
+}
+
+// id reads a numeric path parameter; 0 when it is none.
+func (c *call) id(name string) int64 {
+	n, err := strconv.ParseInt(c.params[name], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (c *call) pull() (*Pull, *APIError) {
+	p := c.repo.pulls[int(c.id("number"))]
+	if p == nil {
+		return nil, notFound()
+	}
+	return p, nil
+}
+
+// commitParam resolves a path parameter that may be a sha, a branch or a tag.
+func (c *call) commitParam(name string) (string, *APIError) {
+	rev := c.params[name]
+	for _, full := range []string{"refs/heads/" + rev, "refs/tags/" + rev} {
+		if at, ok := c.repo.refs[full]; ok {
+			return at.commit, nil
+		}
+	}
+	if c.repo.hasCommit(c.r.Context(), rev) {
+		return rev, nil
+	}
+	return "", unprocessable("No commit found for SHA: " + rev)
+}
+
+// fault500 turns a failure of the fake itself into an answer.
+func fault500(err error) *APIError {
+	var refused *APIError
+	if errors.As(err, &refused) {
+		return refused
+	}
+	return &APIError{Status: http.StatusInternalServerError, Message: err.Error()}
+}

@@ -1,0 +1,196 @@
+package forgetest
+
+import "net/http"
+
+func commentRoutes() []route {
+	const (
+		issueRead   = "issues:read|pull_requests:read"
+		issueWrite  = "issues:write|pull_requests:write"
+		pullRead    = "pull_requests:read"
+		pullWrite   = "pull_requests:write"
+		commitRead  = "metadata:read"
+		commitWrite = "contents:write"
+	)
+	return []route{
+		{method: "GET", path: "/issues/comments/{comment}", repo: true, needs: issueRead, handle: getComment(IssueComment)},
+		{method: "PATCH", path: "/issues/comments/{comment}", repo: true, needs: issueWrite, handle: patchComment(IssueComment)},
+		{method: "DELETE", path: "/issues/comments/{comment}", repo: true, needs: issueWrite, handle: dropComment(IssueComment)},
+		// Reactions on issue comments know no alternative to the Issues permission.
+		{method: "GET", path: "/issues/comments/{comment}/reactions", repo: true, needs: "issues:read", handle: listReactions(IssueComment)},
+		{method: "POST", path: "/issues/comments/{comment}/reactions", repo: true, needs: "issues:write", handle: postReaction(IssueComment)},
+		{method: "GET", path: "/issues/{number}/comments", repo: true, needs: issueRead, handle: listComments(IssueComment)},
+		{method: "POST", path: "/issues/{number}/comments", repo: true, needs: issueWrite, handle: (*call).postIssueComment},
+
+		{method: "GET", path: "/pulls/comments/{comment}", repo: true, needs: pullRead, handle: getComment(ReviewComment)},
+		{method: "PATCH", path: "/pulls/comments/{comment}", repo: true, needs: pullWrite, handle: patchComment(ReviewComment)},
+		{method: "DELETE", path: "/pulls/comments/{comment}", repo: true, needs: pullWrite, handle: dropComment(ReviewComment)},
+		{method: "GET", path: "/pulls/comments/{comment}/reactions", repo: true, needs: pullRead, handle: listReactions(ReviewComment)},
+		{method: "POST", path: "/pulls/comments/{comment}/reactions", repo: true, needs: pullWrite, handle: postReaction(ReviewComment)},
+		{method: "GET", path: "/pulls/{number}/comments", repo: true, needs: pullRead, handle: listComments(ReviewComment)},
+		{method: "POST", path: "/pulls/{number}/comments/{comment}/replies", repo: true, needs: pullWrite, handle: (*call).postReply},
+
+		{method: "GET", path: "/comments/{comment}", repo: true, needs: commitRead, handle: getComment(CommitComment)},
+		{method: "PATCH", path: "/comments/{comment}", repo: true, needs: commitWrite, handle: patchComment(CommitComment)},
+		{method: "GET", path: "/comments/{comment}/reactions", repo: true, needs: commitRead, handle: listReactions(CommitComment)},
+		{method: "POST", path: "/comments/{comment}/reactions", repo: true, needs: commitWrite, handle: postReaction(CommitComment)},
+		{method: "GET", path: "/commits/{ref}/comments", repo: true, needs: commitRead, handle: (*call).listCommitComments},
+		{method: "POST", path: "/commits/{ref}/comments", repo: true, needs: "contents:read", handle: (*call).postCommitComment},
+	}
+}
+
+// stored finds a comment by id and kind: the ids of one kind are unknown to
+// the endpoints of another.
+func (c *call) stored(kind CommentKind) (*comment, *APIError) {
+	found := c.repo.comments[c.id("comment")]
+	if found == nil || found.kind != kind {
+		return nil, notFound()
+	}
+	return found, nil
+}
+
+type handler = func(*call) (int, any, *APIError)
+
+// withComment runs a handler on the comment the path names.
+func withComment(kind CommentKind, do func(*call, *comment) (int, any, *APIError)) handler {
+	return func(c *call) (int, any, *APIError) {
+		found, err := c.stored(kind)
+		if err != nil {
+			return 0, nil, err
+		}
+		return do(c, found)
+	}
+}
+
+func getComment(kind CommentKind) handler {
+	return withComment(kind, func(c *call, found *comment) (int, any, *APIError) {
+		return 200, c.f.renderComment(found), nil
+	})
+}
+
+// mayEdit: an author always, others with write access; an app by its
+// permission alone.
+func (c *call) mayEdit(found *comment) *APIError {
+	if c.grant.installation != nil || found.author == c.grant.user || atLeast(c.repoRole(c.repo), "write") {
+		return nil
+	}
+	return &APIError{Status: http.StatusForbidden, Message: "Must have admin rights to Repository."}
+}
+
+func patchComment(kind CommentKind) handler {
+	return withComment(kind, func(c *call, found *comment) (int, any, *APIError) {
+		body, err := c.body()
+		if err != nil {
+			return 0, nil, err
+		}
+		if err := c.mayEdit(found); err != nil {
+			return 0, nil, err
+		}
+		if err := c.f.editComment(found, body, c.grant.user); err != nil {
+			return 0, nil, err
+		}
+		return 200, c.f.renderComment(found), nil
+	})
+}
+
+func dropComment(kind CommentKind) handler {
+	return withComment(kind, func(c *call, found *comment) (int, any, *APIError) {
+		if err := c.mayEdit(found); err != nil {
+			return 0, nil, err
+		}
+		c.f.deleteComment(found, c.grant.user)
+		return 204, nil, nil
+	})
+}
+
+func listReactions(kind CommentKind) handler {
+	return withComment(kind, func(c *call, found *comment) (int, any, *APIError) {
+		return 200, eachOf(c, found.reactions, c.f.renderReaction), nil
+	})
+}
+
+// postReaction answers 201 for a new reaction and 200 for one that is there.
+func postReaction(kind CommentKind) handler {
+	return withComment(kind, func(c *call, found *comment) (int, any, *APIError) {
+		var ask struct{ Content string }
+		if err := c.decode(&ask); err != nil {
+			return 0, nil, err
+		}
+		given, fresh, err := c.f.react(found, c.grant.user, ask.Content)
+		if err != nil {
+			return 0, nil, err
+		}
+		status := 200
+		if fresh {
+			status = 201
+		}
+		return status, c.f.renderReaction(given), nil
+	})
+}
+
+func listComments(kind CommentKind) handler {
+	return func(c *call) (int, any, *APIError) {
+		p, err := c.pull()
+		if err != nil {
+			return 0, nil, err
+		}
+		list := c.repo.commentsOf(kind, func(x *comment) bool { return x.pull == p })
+		return 200, eachOf(c, list, c.f.renderComment), nil
+	}
+}
+
+func (c *call) body() (string, *APIError) {
+	var ask struct{ Body string }
+	err := c.decode(&ask)
+	return ask.Body, err
+}
+
+// post stores a comment of the caller.
+func (c *call) post(fresh *comment) (int, any, *APIError) {
+	body, err := c.body()
+	if err != nil {
+		return 0, nil, err
+	}
+	fresh.repo, fresh.author, fresh.via, fresh.body = c.repo, c.grant.user, c.grant.app, body
+	if err := c.f.addComment(fresh); err != nil {
+		return 0, nil, err
+	}
+	return 201, c.f.renderComment(fresh), nil
+}
+
+func (c *call) postIssueComment() (int, any, *APIError) {
+	p, err := c.pull()
+	if err != nil {
+		return 0, nil, err
+	}
+	return c.post(&comment{kind: IssueComment, pull: p})
+}
+
+// postReply answers a thread. A reply cannot be replied to.
+func (c *call) postReply() (int, any, *APIError) {
+	p, err := c.pull()
+	if err != nil {
+		return 0, nil, err
+	}
+	top, err := c.stored(ReviewComment)
+	if err != nil || top.pull != p || top.inReply != 0 {
+		return 0, nil, notFound()
+	}
+	return c.post(&comment{kind: ReviewComment, pull: p, sha: top.sha, path: top.path, line: top.line, review: top.review, inReply: top.id})
+}
+
+func (c *call) listCommitComments() (int, any, *APIError) {
+	sha, err := c.commitParam("ref")
+	if err != nil {
+		return 0, nil, err
+	}
+	list := c.repo.commentsOf(CommitComment, func(x *comment) bool { return x.sha == sha })
+	return 200, eachOf(c, list, c.f.renderComment), nil
+}
+
+func (c *call) postCommitComment() (int, any, *APIError) {
+	sha, err := c.commitParam("ref")
+	if err != nil {
+		return 0, nil, err
+	}
+	return c.post(&comment{kind: CommitComment, sha: sha})
+}
