@@ -115,17 +115,26 @@ func (s *Site) reviewRule(ctx context.Context, change engine.Change, base string
 	if err != nil {
 		return nil, err
 	}
-	reviews, err := s.Forge.Reviews(ctx, s.Repo, change.Number)
+	reviewers, err := s.standingReviewers(ctx, change.Number)
 	if err != nil {
-		return nil, fmt.Errorf("reading the reviews of #%d: %w", change.Number, err)
+		return nil, err
+	}
+	rule := authorsRule(authors)
+	rule.NeedReview, rule.Reviewers = true, reviewers
+	return rule, nil
+}
+
+// standingReviewers are the principals whose approving review stands now.
+func (s *Site) standingReviewers(ctx context.Context, number int) ([]string, error) {
+	reviews, err := s.Forge.Reviews(ctx, s.Repo, number)
+	if err != nil {
+		return nil, fmt.Errorf("reading the reviews of #%d: %w", number, err)
 	}
 	plain := make([]gate.Review, 0, len(reviews))
 	for _, r := range reviews {
 		plain = append(plain, gate.Review{Principal: s.Repo.Instance.Principal(r.Author.Login), State: string(r.State)})
 	}
-	rule := authorsRule(authors)
-	rule.NeedReview, rule.Reviewers = true, gate.StandingReviewers(plain)
-	return rule, nil
+	return gate.StandingReviewers(plain), nil
 }
 
 // authorsRule excludes the people who wrote the change and asks for no review.

@@ -12,9 +12,11 @@ import (
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/digest"
-	"github.com/chant-bot/chant/engine/drivers/terraform"
+	driver "github.com/chant-bot/chant/engine/drivers/terraform"
 	"github.com/chant-bot/chant/engine/graph"
+	"github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/run"
 )
 
 // PlanInput is one project of one checkout, to be planned into one env.
@@ -38,6 +40,9 @@ type PlanSet struct {
 	// Sources is the hash of what each member was planned from (pr-loop §5.11).
 	Sources map[string]string
 	Members map[string]*PlannedMember // by change-set member
+	// Units and DependsOn are what an apply runs, in order.
+	Units     []run.Unit
+	DependsOn map[string][]string
 }
 
 // PlannedMember is one member of a PlanSet, JSON-serialisable so that an apply
@@ -62,7 +67,7 @@ type InputRead struct {
 
 // Side is the set as coverage compares it.
 func (p *PlanSet) Side() cover.Side {
-	side := cover.Side{Doc: p.Document, Sources: p.Sources, Code: map[string]cover.Code{}}
+	side := cover.Side{Doc: p.Document, Sources: p.Sources, Code: map[string]terraform.RunsCode{}}
 	for name, m := range p.Members {
 		side.Code[name] = m.Planned.Code
 	}
@@ -91,7 +96,11 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err != nil {
 		return nil, fmt.Errorf("plan credentials of env %s: %w", in.Env.Name, err)
 	}
-	p := &planner{Stage: st, in: in, credentials: credentials, components: map[string]*project.Component{}}
+	driver, err := st.Drivers.For(in.Site.Repo, in.Env.Name)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{Stage: st, in: in, driver: driver, credentials: credentials, components: map[string]*project.Component{}}
 	for _, c := range in.Project.Components {
 		p.components[c.Name] = c
 	}
@@ -110,20 +119,13 @@ func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Sele
 	if err != nil {
 		return graph.Selection{}, err
 	}
-	rel := make([]string, 0, len(files))
-	for _, f := range files {
-		r, err := filepath.Rel(in.Project.Dir, f)
-		if err != nil {
-			return graph.Selection{}, fmt.Errorf("changed file %s against project %s: %w", f, in.Project.Dir, err)
-		}
-		rel = append(rel, filepath.ToSlash(r))
-	}
-	dir := in.projectDir()
-	touched, err := terraform.Changed(in.Project.Roots, os.DirFS(dir), rel)
+	roots, err := driver.Changed(in.Project.Dir, in.Project.Roots, os.DirFS(in.Checkout.Dir), files)
 	if err != nil {
 		return graph.Selection{}, err
 	}
-	return graph.Select(in.Project.Components, touched)
+	return graph.SelectChanges(in.Project.Components, graph.Changes{
+		Roots: roots, Components: in.Project.TouchedBy(files),
+	})
 }
 
 func (in PlanInput) projectDir() string {
@@ -134,6 +136,7 @@ func (in PlanInput) projectDir() string {
 type planner struct {
 	*Stage
 	in          PlanInput
+	driver      Driver
 	credentials []string
 	components  map[string]*project.Component
 
@@ -170,29 +173,29 @@ func (p *planner) readUpstreams(ctx context.Context, order []string) {
 	sort.Strings(names)
 	var mu sync.Mutex
 	each(names, func(name string) {
-		outs, err := p.ComponentOutputs(ctx, p.in, p.components[name], p.credentials)
+		outs, err := componentOutputs(ctx, p.driver, p.in, p.components[name], p.credentials)
 		mu.Lock()
 		defer mu.Unlock()
 		p.outputs[name], p.outputErr[name] = outs, err
 	})
 }
 
-// ComponentOutputs reads the outputs of one component's steps as they stand
+// componentOutputs reads the outputs of one component's steps as they stand
 // now, merged in step order.
-func (st *Stage) ComponentOutputs(ctx context.Context, in PlanInput, c *project.Component, credentials []string) (map[string]engine.Output, error) {
+func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, c *project.Component, credentials []string) (map[string]engine.Output, error) {
 	merged := map[string]engine.Output{}
 	if c == nil {
 		return merged, nil
 	}
 	for i, step := range c.Steps() {
-		if step.Kind != terraform.Kind {
+		if step.RootOf() == "" {
 			continue
 		}
 		target, err := in.target(step, i, c, nil, credentials)
 		if err != nil {
 			return nil, err
 		}
-		outs, err := st.Outputs.Outputs(ctx, target)
+		outs, err := d.Outputs(ctx, target)
 		if err != nil {
 			return nil, fmt.Errorf("reading the outputs of %s: %w", c.Name, err)
 		}
@@ -228,7 +231,7 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 }
 
 func (p *planner) planStep(ctx context.Context, m *member) error {
-	if m.step.Kind != terraform.Kind {
+	if m.step.RootOf() == "" {
 		return refuseStep(m.step)
 	}
 	for _, read := range m.component.Reads() {
@@ -236,7 +239,12 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 			return err
 		}
 	}
-	values, unresolved := project.Resolve(m.step, p.values(), p.in.Env.Vars)
+	values, unresolved, err := project.Resolve(m.step, project.Inputs{
+		Outputs: plainValues(p.outputs), Env: p.in.Env.Name, Vars: p.in.Env.Vars,
+	})
+	if err != nil {
+		return err
+	}
 	if len(unresolved) > 0 {
 		m.planned.Unknown = unresolved
 		part, err := p.hole(m, unresolved)
@@ -248,7 +256,7 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
-	planned, err := p.Planner.Plan(ctx, target, func(string) {})
+	planned, err := p.driver.Plan(ctx, target, func(string) {})
 	if err != nil {
 		return err
 	}
@@ -270,10 +278,6 @@ func (p *planner) reads(m *member) []InputRead {
 	return out
 }
 
-func (p *planner) values() map[string]map[string]digest.Value {
-	return plainValues(p.outputs)
-}
-
 func (p *planner) progress(format string, args ...any) {
 	if p.in.Progress != nil {
 		p.in.Progress(fmt.Sprintf(format, args...))
@@ -281,7 +285,7 @@ func (p *planner) progress(format string, args ...any) {
 }
 
 func (p *planner) compose(ctx context.Context, selection graph.Selection, members []*member) (*PlanSet, error) {
-	set := &PlanSet{Selection: selection, Sources: map[string]string{}, Members: map[string]*PlannedMember{}}
+	set := &PlanSet{Selection: selection, Sources: map[string]string{}, Members: map[string]*PlannedMember{}, DependsOn: map[string][]string{}}
 	parts := make([]changeset.Part, 0, len(members))
 	for _, m := range members {
 		if _, twice := set.Members[m.name]; twice {
@@ -289,6 +293,8 @@ func (p *planner) compose(ctx context.Context, selection graph.Selection, member
 		}
 		set.Members[m.name] = m.planned
 		parts = append(parts, m.part)
+		set.Units = append(set.Units, run.Unit{Member: m.name, Component: m.component.Name, Phase: m.component.PhaseOf(m.index), Step: m.step.Kind})
+		set.DependsOn[m.component.Name] = m.component.Dependencies()
 	}
 	doc, err := changeset.Compose(parts, p.Version)
 	if err != nil {

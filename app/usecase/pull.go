@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
@@ -63,12 +64,12 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 		problem = fmt.Errorf("does not merge into %s: conflict in %s; merge or rebase the branch and push", in.BaseBranch, strings.Join(conflicts, ", "))
 	}
 	if problem != nil {
-		return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem), trust, nil
+		return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem)
 	}
 	checkout, err := in.Site.Checkout(ctx, commit, filepath.Join(in.Dir, "tree"))
 	if err != nil {
 		if problem := forPeople(err); problem != nil {
-			return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem), trust, nil
+			return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem)
 		}
 		return nil, Trust{}, err
 	}
@@ -115,7 +116,7 @@ func (in PullInput) trust(ctx context.Context, mergeResult string) (Trust, error
 }
 
 func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, checkout *Checkout, proj project.Project, mergeBase string) (PullPlan, error) {
-	plan := PullPlan{Policy: p, Member: proj.Member, Report: in.blankReport(p, proj.Member, mergeBase)}
+	plan := PullPlan{Policy: p, Member: proj.Member}
 	set, err := st.PlanMembers(ctx, PlanInput{
 		Site: in.Site, Checkout: checkout, Project: proj, Env: p.Env,
 		Base: mergeBase, Head: in.Head, RunDir: filepath.Join(in.Dir, "runs", safeName(p.Env.Name+"-"+proj.Member)),
@@ -126,28 +127,40 @@ func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, ch
 		if problem == nil {
 			return PullPlan{}, err
 		}
-		plan.Report.Status, plan.Report.Message = report.PlanFailed, problem.Error()
-		return plan, nil
+		plan.Report, err = in.failedReport(p, proj.Member, mergeBase, problem)
+		return plan, err
 	}
 	plan.Set = set
-	set.fill(&plan.Report)
+	if plan.Report, err = set.report(report.Plan); err != nil {
+		return PullPlan{}, err
+	}
+	in.address(&plan.Report, p, proj.Member, mergeBase)
 	return plan, nil
 }
 
-func (in PullInput) blankReport(p Policy, member, mergeBase string) report.Report {
-	r := report.New(report.Plan, p.Env.Name, member)
-	r.Base, r.Head = mergeBase, in.Head
+// address says which pull request, env and gate a report is of.
+func (in PullInput) address(r *report.Report, p Policy, member, mergeBase string) {
+	r.Env, r.Member, r.Base, r.Head = p.Env.Name, member, mergeBase, in.Head
 	r.Op, r.Gate = "pr-unknown", p.Env.Gate
 	if in.Number > 0 {
 		number := in.Number
 		r.PR, r.Op = &number, project.OpPull(in.Number, member)
 	}
-	return r
+}
+
+func (in PullInput) failedReport(p Policy, member, mergeBase string, problem error) (report.Report, error) {
+	r, err := report.New(report.Plan, nil, nil)
+	if err != nil {
+		return report.Report{}, err
+	}
+	in.address(&r, p, member, mergeBase)
+	r.Status, r.Message = report.PlanFailed, problem.Error()
+	return r, nil
 }
 
 // failedPlans is one failed report per env, so that every context gets its
 // status. Without any declaration there is the default env alone.
-func (in PullInput) failedPlans(trust Trust, defaultEnv, mergeBase string, problem error) []PullPlan {
+func (in PullInput) failedPlans(trust Trust, defaultEnv, mergeBase string, problem error) ([]PullPlan, Trust, error) {
 	declaration := trust.Declaration
 	if declaration == nil {
 		declaration = &project.Declaration{}
@@ -158,11 +171,13 @@ func (in PullInput) failedPlans(trust Trust, defaultEnv, mergeBase string, probl
 			continue
 		}
 		p := policyOf(declaration, env)
-		r := in.blankReport(p, in.Member, mergeBase)
-		r.Status, r.Message = report.PlanFailed, problem.Error()
+		r, err := in.failedReport(p, in.Member, mergeBase, problem)
+		if err != nil {
+			return nil, trust, err
+		}
 		plans = append(plans, PullPlan{Policy: p, Member: in.Member, Report: r})
 	}
-	return plans
+	return plans, trust, nil
 }
 
 // forPeople is the error when its words are meant for whoever wrote the change,
@@ -181,32 +196,42 @@ func forPeople(err error) error {
 	return nil
 }
 
-// fill writes what a plan found into a report.
-func (p *PlanSet) fill(r *report.Report) {
-	r.Selection, r.ChangeSet = p.Selection, p.Document
-	r.Status = planStatus(p)
+// report is the set as a report, without its address.
+func (p *PlanSet) report(stage report.Stage) (report.Report, error) {
+	components := make(map[string]string, len(p.Members))
+	for name, m := range p.Members {
+		components[name] = m.Component
+	}
+	r, err := report.New(stage, p.Document, components)
+	if err != nil {
+		return report.Report{}, err
+	}
+	r.Selection, r.Status, r.RunsCode = p.Selection, planStatus(p), map[string]report.RunsCode{}
+	for i, row := range r.Members {
+		m := p.Members[row.Member]
+		for _, read := range m.Unknown {
+			r.Members[i].UnknownInputs = append(r.Members[i].UnknownInputs, report.UnknownInput{From: read.Component, Output: read.Output})
+		}
+		if code := codeRow(m.Planned.Code); code != nil {
+			r.RunsCode[row.Member] = *code
+		}
+	}
 	if len(p.Members) == 0 {
-		return
+		r.Digest = digest.Digest{}
 	}
-	r.Digest = p.Document.Digest
-	r.RunsCode = map[string]report.RunsCode{}
-	for _, m := range p.Document.Members {
-		planned := p.Members[m.Member]
-		row := report.Member{
-			Member: m.Member, Component: planned.Component, PlanDigest: m.PlanDigest,
-			Status: report.MemberPlanned, Error: m.Error, Counts: report.Count(p.Document.EntriesOf(m.Member)),
-		}
-		if planned.Error != "" {
-			row.Status, row.Error = report.MemberPlanFailed, planned.Error
-		}
-		for _, read := range planned.Unknown {
-			row.UnknownInputs = append(row.UnknownInputs, report.UnknownInput{From: read.Component, Output: read.Output})
-		}
-		r.Members = append(r.Members, row)
-		if code := report.CodeOf(planned.Planned.Code); !code.Empty() {
-			r.RunsCode[m.Member] = code
-		}
+	return r, nil
+}
+
+// codeRow is what a plan executes, as the note says it; nil when nothing.
+func codeRow(code terraform.RunsCode) *report.RunsCode {
+	if len(code.Provisioners) == 0 && len(code.External) == 0 && !code.HasDeferredReads {
+		return nil
 	}
+	row := &report.RunsCode{External: code.External, DeferredReads: code.HasDeferredReads}
+	for _, p := range code.Provisioners {
+		row.Provisioners = append(row.Provisioners, report.Provisioner{Address: p.Address, Type: p.Type})
+	}
+	return row
 }
 
 func planStatus(p *PlanSet) report.Status {
@@ -226,6 +251,3 @@ func (p *PlanSet) shown() shown {
 	side := p.Side()
 	return shown{Sources: side.Sources, Code: side.Code}
 }
-
-// String names a pull request in messages.
-func pullName(c engine.Change) string { return fmt.Sprintf("#%d", c.Number) }

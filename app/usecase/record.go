@@ -112,7 +112,7 @@ func (in RecordInput) unrecorded(ctx context.Context, d *project.Declaration, en
 func firstPrefix(d *project.Declaration) string {
 	for _, m := range d.Members {
 		if m.Kind == "chant" {
-			return project.Project{Member: m.Name, Dir: m.Dir}.LedgerPrefix()
+			return prefixOf(m.Name)
 		}
 	}
 	return ""

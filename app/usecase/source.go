@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/terraform"
@@ -18,21 +17,18 @@ import (
 func (p *planner) sources(ctx context.Context, members []*member) (map[string]string, error) {
 	paths := map[string][]string{}
 	var all []string
-	fsys := os.DirFS(p.in.projectDir())
+	checkout := os.DirFS(p.in.Checkout.Dir)
 	for _, m := range members {
 		root, ok := p.in.Project.Roots[m.name]
 		if !ok {
 			continue
 		}
-		watched, err := terraform.SourcePaths(root, fsys)
+		watched, err := terraform.SourcePaths(p.in.Project.Dir, root, checkout)
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range watched {
-			full := path.Join(p.in.Project.Dir, w)
-			paths[m.name] = append(paths[m.name], full)
-			all = append(all, full)
-		}
+		paths[m.name] = watched
+		all = append(all, watched...)
 	}
 	oids, err := p.in.Site.Clone.ObjectIDs(ctx, p.in.Checkout.Commit, all...)
 	if err != nil {
@@ -58,13 +54,17 @@ func memberSource(root project.Root, m *member, paths []string, oids map[string]
 	for k, v := range root.BackendConfig {
 		backend[k] = digest.StringOf(v)
 	}
+	component, err := m.component.Node.ToValue()
+	if err != nil {
+		return digest.Digest{}, err
+	}
 	varFiles := make([]digest.Value, 0, len(root.VarFiles))
 	for _, f := range root.VarFiles {
 		varFiles = append(varFiles, digest.StringOf(f))
 	}
 	return digest.Of("member-source", digest.ObjectOf(map[string]digest.Value{
 		"files":     digest.ObjectOf(files),
-		"component": m.component.Node.Value(),
+		"component": component,
 		"dir":       digest.StringOf(root.Dir),
 		"workspace": digest.StringOf(root.Workspace),
 		"backend":   digest.ObjectOf(backend),
@@ -72,17 +72,4 @@ func memberSource(root project.Root, m *member, paths []string, oids map[string]
 		"vars":      digest.ObjectOf(env.Vars),
 		"engine":    digest.StringOf(m.planned.Planned.Engine),
 	}))
-}
-
-// sourcesHash is the hash an approval line carries (pr-loop §3.2).
-func sourcesHash(sources map[string]string) (string, error) {
-	values := map[string]digest.Value{}
-	for member, source := range sources {
-		values[member] = digest.StringOf(source)
-	}
-	d, err := digest.Of("member-sources", digest.ObjectOf(values))
-	if err != nil {
-		return "", err
-	}
-	return d.String(), nil
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
-	"github.com/chant-bot/chant/engine/drivers/terraform"
 	"github.com/chant-bot/chant/engine/project"
 )
 
 // memberName is the change-set member a step plans: a root by its name, any
 // other step by its component's (pr-loop §5.4).
 func memberName(c *project.Component, step project.Step) string {
-	if step.Kind == terraform.Kind {
-		return project.RootOf(step)
+	if root := step.RootOf(); root != "" {
+		return root
 	}
 	return c.Name
 }
@@ -27,12 +26,12 @@ func refuseStep(step project.Step) error {
 	if step.Gate != nil {
 		return refusef("%s:%d: gates inside a component are not enforced yet; remove the gate step or apply this component by hand", step.File, step.Line)
 	}
-	return refusef("%s:%d: no planner for step kind %q; this version plans %q", step.File, step.Line, step.Kind, terraform.Kind)
+	return refusef("%s:%d: no planner for step kind %q; this version plans terraform-apply", step.File, step.Line, step.Kind)
 }
 
 // target is what the driver plans or applies for one step.
 func (in PlanInput) target(step project.Step, index int, c *project.Component, values map[string]digest.Value, credentials []string) (engine.Target, error) {
-	name := project.RootOf(step)
+	name := step.RootOf()
 	root, ok := in.Project.Roots[name]
 	if !ok {
 		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
@@ -71,11 +70,7 @@ func failedPart(name, message string) changeset.Part {
 // hole is a member whose inputs have no value yet (pr-loop §8.1): its digest is
 // the component's own, one hole a read, and no approval ever covers it.
 func (p *planner) hole(m *member, unknown []project.Read) (changeset.Part, error) {
-	value, err := m.component.DeployValue(p.in.Env)
-	if err != nil {
-		return changeset.Part{}, err
-	}
-	d, err := digest.Of("component-deploy", value)
+	d, err := m.component.DeployDigest(p.in.Env.Name, p.in.Env.Vars, "")
 	if err != nil {
 		return changeset.Part{}, err
 	}

@@ -46,7 +46,7 @@ func (st *Stage) Tick(ctx context.Context, in TickInput) ([]green.TagDue, error)
 			continue
 		}
 		if !in.DryRun {
-			if err := in.Site.pushTag(ctx, *due); err != nil {
+			if err := in.Site.pushTag(ctx, *due, now); err != nil {
 				return made, fmt.Errorf("tagging %s: %w", due.Name, err)
 			}
 		}
@@ -69,8 +69,8 @@ func (in TickInput) judge(ctx context.Context, sha string, tags []green.Tag, now
 	return green.Due(in.Green, sha, in.Green.Branch, tags, green.Judge(in.Green, runs), now), nil
 }
 
-func (s *Site) pushTag(ctx context.Context, due green.TagDue) error {
-	if err := s.Clone.CreateTag(ctx, due.Name, due.Commit, due.Message); err != nil {
+func (s *Site) pushTag(ctx context.Context, due green.TagDue, at time.Time) error {
+	if err := s.Clone.CreateTag(ctx, due.Name, due.Commit, due.Message, at); err != nil {
 		return err
 	}
 	object, err := s.Clone.Resolve(ctx, "refs/tags/"+due.Name)

@@ -43,11 +43,22 @@ type Credentials interface {
 	For(ctx context.Context, repo engine.Repo, env string, kind CredentialKind) ([]string, error)
 }
 
+// Driver plans, applies and reads one kind of step.
+type Driver interface {
+	engine.Planner
+	engine.Applier
+	engine.OutputReader
+}
+
+// Drivers gives the driver of one repository and env: what it may write to and
+// which runs exclude each other differ between them (soundness I4, I11).
+type Drivers interface {
+	For(repo engine.Repo, env string) (Driver, error)
+}
+
 // Stage is what the planning and applying stages share.
 type Stage struct {
-	Planner     engine.Planner
-	Applier     engine.Applier
-	Outputs     engine.OutputReader
+	Drivers     Drivers
 	Credentials Credentials
 	// Dir holds worktrees and runs, one directory each, private to us.
 	Dir     string

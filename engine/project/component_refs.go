@@ -21,6 +21,29 @@ func flatten(into []Step, phases []DeployPhase) []Step {
 	return into
 }
 
+// PhaseOf returns the name of the phase in which Steps()[index] stands, "" when
+// there is no such step.
+func (c *Component) PhaseOf(index int) string {
+	var names []string
+	var walk func(phases []DeployPhase)
+	walk = func(phases []DeployPhase) {
+		for _, p := range phases {
+			for _, s := range p.Steps {
+				if s.Phase != nil {
+					walk([]DeployPhase{*s.Phase})
+					continue
+				}
+				names = append(names, p.Name)
+			}
+		}
+	}
+	walk(c.Deploy)
+	if index < 0 || index >= len(names) {
+		return ""
+	}
+	return names[index]
+}
+
 // References returns every reference of the component, in the order written.
 func (c *Component) References() []Read { return slices.Clone(c.refs) }
 

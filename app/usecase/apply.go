@@ -1,0 +1,290 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// ApplyInput is one environment whose green commit is to be applied.
+type ApplyInput struct {
+	Site   *Site
+	Branch string
+	Env    string
+	Member string // workspace member, "" for the root project
+	// Commit is the commit to apply; "" takes the newest counting green one.
+	Commit string
+	// Base is where the change is measured from when nothing was applied yet; ""
+	// takes the previous green commit, else the parent.
+	Base string
+	// Gate overrides the env's gate and RequireReview adds the review rule, as
+	// the command line may; neither can loosen the declaration.
+	Gate          string
+	RequireReview bool
+	Dir           string // of this apply, kept until it is over
+	Journal       Journal
+	Progress      func(line string)
+}
+
+// Apply is one apply, JSON-serialisable: whoever loads it after a crash carries
+// on where it stopped.
+type Apply struct {
+	Branch string        `json:"branch"`
+	Policy Policy        `json:"policy"`
+	Member string        `json:"member,omitempty"`
+	Prefix string        `json:"prefix"`
+	Op     string        `json:"op"`
+	Token  string        `json:"token"` // of the attempt, drawn once
+	Dir    string        `json:"dir"`
+	Set    *PlanSet      `json:"set,omitempty"`
+	State  run.State     `json:"state"`
+	Report report.Report `json:"report"`
+	// Merges are the approved merges of the range, newest first, and Covering
+	// those of them that cover a member: their approvals must keep standing.
+	Merges   []record.Merge      `json:"merges,omitempty"`
+	Covering map[string][]string `json:"covering,omitempty"` // merge commit to members
+	// Fresh: the run ended, and a fresh apply of the same commit is due at once
+	// (a member was held, or how a step ended is not known).
+	Fresh bool `json:"fresh,omitempty"`
+}
+
+// Journal keeps an apply across restarts. Save returns only when it is durable.
+type Journal interface {
+	Save(ctx context.Context, a *Apply) error
+}
+
+// leaseTTL is how long a dead holder blocks an environment (pr-loop §9).
+const leaseTTL = 5 * time.Minute
+
+// Apply plans the green commit, decides under whose approval it may apply, and
+// applies it wave by wave (pr-loop §6.4). What it decided is in the returned
+// apply's report; an error means that nothing could be decided and the job is
+// to be tried again. One apply of an environment runs at a time.
+func (st *Stage) Apply(ctx context.Context, in ApplyInput) (*Apply, error) {
+	return st.leased(ctx, in.Site, in.Env, in.Member, func(held *lease.Lease) (*Apply, error) {
+		a, checkout, err := st.decideApply(ctx, in)
+		if err != nil || a.over() {
+			return a, err
+		}
+		return a, st.carryOut(ctx, in, a, checkout, held)
+	})
+}
+
+// Resume carries an apply on that a crash interrupted: what a supervisor saw end
+// is taken, what nobody saw end is not repeated (soundness I6), the rest applies
+// under the approvals that still stand.
+func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, error) {
+	return st.leased(ctx, in.Site, in.Env, in.Member, func(held *lease.Lease) (*Apply, error) {
+		if err := in.Site.FetchBranch(ctx, a.Branch); err != nil {
+			return nil, err
+		}
+		dir := filepath.Join(a.Dir, "tree-"+st.NewID())
+		checkout, err := in.Site.Checkout(ctx, a.State.Commit, dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := st.recoverSteps(ctx, in, a, checkout); err != nil {
+			return nil, err
+		}
+		return a, st.carryOut(ctx, in, a, checkout, held)
+	})
+}
+
+func (st *Stage) leased(ctx context.Context, site *Site, env, member string, do func(*lease.Lease) (*Apply, error)) (*Apply, error) {
+	key := project.LeaseKey(env, member)
+	held, err := site.Leases.Acquire(ctx, key, "apply-"+env, leaseTTL)
+	var other *lease.Held
+	if errors.As(err, &other) {
+		return nil, other
+	}
+	if err != nil {
+		return nil, fmt.Errorf("taking the lease %s: %w", key, err)
+	}
+	defer func() { _ = held.Release(context.WithoutCancel(ctx)) }()
+	return do(held)
+}
+
+// over reports that the decision itself ended the apply.
+func (a *Apply) over() bool { return a.Report.Status != report.Planned }
+
+// decideApply finds the commit, plans it and decides. Afterwards the report's
+// status is Planned when there is something to carry out.
+func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Checkout, error) {
+	t, err := st.greenTarget(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Dir: in.Dir}
+	a.Op = project.OpGreen(t.commit, in.Member)
+	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
+		return nil, nil, err
+	}
+	a.address(t)
+	if t.refusal != "" {
+		a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, report.NotGreen, report.NotGreenMessage(short(t.commit), t.refusal)
+		return a, nil, nil
+	}
+	if t.done {
+		a.Report.Status, a.Report.Message = report.Nothing, "this commit is the one last applied"
+		return a, nil, nil
+	}
+	checkout, err := st.planTarget(ctx, in, t, a)
+	if err != nil || a.Report.Status == report.PlanFailed {
+		return a, nil, err
+	}
+	if err := st.decideCover(ctx, in, t, a); err != nil {
+		return nil, nil, err
+	}
+	return a, checkout, nil
+}
+
+// address says which commit, env and gate the report is of.
+func (a *Apply) address(t target) {
+	r := &a.Report
+	r.Env, r.Member, r.Head, r.Base, r.Op, r.Gate = t.policy.Env.Name, a.Member, t.commit, t.base, a.Op, t.policy.Env.Gate
+	r.Green = &report.Green{Commit: t.commit, Base: t.base}
+}
+
+// planTarget plans the green commit with plan credentials.
+func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *Apply) (*Checkout, error) {
+	if err := os.MkdirAll(in.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the apply's directory: %w", err)
+	}
+	checkout, err := in.Site.Checkout(ctx, t.commit, filepath.Join(in.Dir, "tree"))
+	if err == nil {
+		var proj project.Project
+		if proj, err = findProject(checkout.Workspace, in.Member); err == nil {
+			a.Set, err = st.PlanMembers(ctx, PlanInput{
+				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
+				Base: t.base, Head: t.commit, RunDir: in.Dir, Progress: in.Progress,
+			})
+		}
+	}
+	if err != nil {
+		problem := forPeople(err)
+		if problem == nil {
+			return nil, err
+		}
+		a.Report.Status, a.Report.Message = report.PlanFailed, problem.Error()
+		return nil, nil
+	}
+	if a.Report, err = a.Set.report(report.Apply); err != nil {
+		return nil, err
+	}
+	a.address(t)
+	if a.Report.Status == report.PlanFailed {
+		a.Report.Message = report.PlanFailedMessage(a.Report.Members)
+	}
+	return checkout, nil
+}
+
+func findProject(w *project.Workspace, member string) (project.Project, error) {
+	for _, p := range w.Projects {
+		if p.Member == member {
+			return p, nil
+		}
+	}
+	return project.Project{}, refusef("workspace member %q is not declared at this commit", member)
+}
+
+// decideCover decides under what the plan may apply: the merges' approvals, the
+// green commit's own gate, or nothing at all when there is nothing to apply.
+func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Apply) error {
+	snap, err := in.Site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	merges, err := st.readMerges(ctx, in.Site, snap, t, a)
+	if err != nil {
+		return err
+	}
+	side, nothing := a.Set.Side(), a.Set.Nothing()
+	covered := cover.ByMerges(merges, side, nothing)
+	a.Report.Green.Cover = coverRows(covered)
+	switch {
+	case len(covered.Members) == 0 || allNothing(covered):
+		return st.nothingToApply(ctx, in, t, a)
+	case covered.Complete():
+		a.allow(record.ViaMerges, coveringOf(covered))
+		return a.start()
+	}
+	return st.decideGate(ctx, in, t, a, covered)
+}
+
+func allNothing(r cover.Report) bool {
+	for _, v := range r.Members {
+		if v.Status != cover.NothingToDo {
+			return false
+		}
+	}
+	return true
+}
+
+// coverRows is the coverage as the report says it.
+func coverRows(r cover.Report) []report.Cover {
+	rows := make([]report.Cover, 0, len(r.Members))
+	for _, v := range r.Members {
+		row := report.Cover{Member: v.Member, Status: report.CoverStatus(v.Status), Reason: v.Reason}
+		if v.By != nil {
+			row.By = &report.CoverBy{PR: v.By.PR, Digest: v.By.Digest}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func coveringOf(r cover.Report) map[string][]string {
+	out := map[string][]string{}
+	for _, v := range r.Members {
+		if v.By != nil {
+			out[v.By.Commit] = append(out[v.By.Commit], v.Member)
+		}
+	}
+	return out
+}
+
+// allow notes under what the apply runs.
+func (a *Apply) allow(via string, covering map[string][]string) {
+	a.State.Via, a.Covering = via, covering
+	if via != record.ViaMerges {
+		return
+	}
+	a.Report.Approval = report.Approval{Status: report.Approved}
+	seen := map[string]bool{}
+	for _, m := range a.Merges {
+		if len(covering[m.Commit]) == 0 {
+			continue
+		}
+		for _, who := range m.Approval.ApprovedBy {
+			if !seen[who] {
+				seen[who] = true
+				a.Report.Approval.ApprovedBy = append(a.Report.Approval.ApprovedBy, who)
+			}
+		}
+	}
+}
+
+// start makes the state machine that carries the plans out.
+func (a *Apply) start() error {
+	config := run.Config{
+		Commit: a.Report.Head, Base: a.Report.Base, Env: a.Report.Env, Member: a.Member,
+		Digest: a.Report.Digest, Via: a.State.Via,
+		Waves: a.Report.Selection.Waves, DependsOn: a.Set.DependsOn, Units: a.Set.Units,
+	}
+	state, err := run.New(config)
+	if err != nil {
+		return err
+	}
+	a.State = state
+	return nil
+}

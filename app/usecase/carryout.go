@@ -1,0 +1,419 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// execution is one apply being carried out.
+type execution struct {
+	*Stage
+	in          ApplyInput
+	apply       *Apply
+	checkout    *Checkout
+	driver      Driver
+	project     project.Project
+	lease       *lease.Lease
+	credentials []string
+	components  map[string]*project.Component
+	line        []git.Commit
+
+	mu      sync.Mutex // guards apply and outputs
+	outputs map[string]map[string]engine.Output
+}
+
+// carryOut applies the saved plans wave by wave and records the end.
+func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout, held *lease.Lease) error {
+	ex := &execution{Stage: st, in: in, apply: a, checkout: checkout, lease: held,
+		components: map[string]*project.Component{}, outputs: map[string]map[string]engine.Output{}}
+	if err := ex.prepare(ctx); err != nil {
+		return err
+	}
+	if err := in.Journal.Save(ctx, a); err != nil {
+		return err
+	}
+	if err := ex.claim(ctx); err != nil {
+		return err
+	}
+	for {
+		next := a.State.Next()
+		if len(next) == 0 {
+			break
+		}
+		if reason, err := ex.standing(ctx); err != nil {
+			return err
+		} else if reason != "" {
+			a.State.Halt(reason)
+			break
+		}
+		var errs errorList
+		each(next, func(member string) { errs.add(ex.step(ctx, member)) })
+		if err := errs.first(); err != nil {
+			return err
+		}
+	}
+	return ex.finish(ctx)
+}
+
+// prepare reads what the steps need. The apply credentials are asked for only
+// here, when the decision is made (soundness, walls).
+func (ex *execution) prepare(ctx context.Context) error {
+	var err error
+	if ex.project, err = findProject(ex.checkout.Workspace, ex.in.Member); err != nil {
+		return err
+	}
+	for _, c := range ex.project.Components {
+		ex.components[c.Name] = c
+	}
+	if ex.driver, err = ex.Drivers.For(ex.in.Site.Repo, ex.in.Env); err != nil {
+		return err
+	}
+	tip, err := ex.in.Site.Clone.Resolve(ctx, ex.in.Site.branchRef(ex.apply.Branch))
+	if err != nil {
+		return err
+	}
+	if ex.line, err = ex.in.Site.Clone.FirstParents(ctx, tip, git.Walk{}); err != nil {
+		return err
+	}
+	ex.credentials, err = ex.Credentials.For(ctx, ex.in.Site.Repo, ex.in.Env, ForApply)
+	if err != nil {
+		return fmt.Errorf("apply credentials of env %s: %w", ex.in.Env, err)
+	}
+	return nil
+}
+
+// claim pushes the attempt, which proves that the ledger can be written and
+// fences older commits off (decision 18). A resumed apply finds its own.
+func (ex *execution) claim(ctx context.Context) error {
+	a := ex.apply
+	_, err := ex.in.Site.Ledger.Update(ctx, "Apply attempt", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		attempt, applied, err := readProgress(snap, a.Prefix, a.Policy.Env.Name)
+		if err != nil {
+			return nil, err
+		}
+		if attempt != nil && attempt.Token == a.Token {
+			return nil, nil
+		}
+		if err := record.Fence(a.State.Commit, shas(ex.line), attempt, applied, ""); err != nil {
+			return nil, &Refusal{Message: err.Error()}
+		}
+		mine := record.Attempt{
+			Env: a.Policy.Env.Name, Commit: a.State.Commit, Base: a.State.Base,
+			Digest: a.State.Digest, Token: a.Token, StartedAt: gate.Timestamp(ex.Now()),
+		}
+		return []ledger.File{{Path: record.AttemptPath(a.Prefix, a.Policy.Env.Name), Content: mine.JSON()}}, nil
+	})
+	return err
+}
+
+// standing reads everything again that the next wave rests on: the lease, the
+// fence, and every approval it applies under, with the permissions and reviews
+// behind it (soundness I2, I4, I5). It returns why nothing more may start.
+func (ex *execution) standing(ctx context.Context) (string, error) {
+	if err := ex.lease.Renew(ctx); err != nil {
+		return fmt.Sprintf("the lease of env %s could not be renewed (%v)", ex.in.Env, err), nil
+	}
+	snap, err := ex.in.Site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return fmt.Sprintf("the ledger could not be read again (%v)", err), nil
+	}
+	a := ex.apply
+	attempt, applied, err := readProgress(snap, a.Prefix, a.Policy.Env.Name)
+	if err != nil {
+		return "", err
+	}
+	if err := record.Fence(a.State.Commit, shas(ex.line), attempt, applied, a.Token); err != nil {
+		return err.Error(), nil
+	}
+	if a.State.Via == record.ViaGate {
+		who := ex.in.Site.approvers(a.Policy.Env, a.greenRule())
+		d, _, err := decide(ctx, snap, a.Prefix, ex.query(a.Policy, a.Op, a.State.Digest), who)
+		if err != nil || d.Satisfied {
+			return "", err
+		}
+		return fmt.Sprintf("the approval at %s no longer stands", a.Op), nil
+	}
+	return ex.mergesStand(ctx, snap)
+}
+
+func (ex *execution) mergesStand(ctx context.Context, snap *ledger.Snapshot) (string, error) {
+	a := ex.apply
+	for _, m := range a.Merges {
+		open := false
+		for _, member := range a.Covering[m.Commit] {
+			open = open || !a.State.Members[member].Status.Final()
+		}
+		if !open {
+			continue
+		}
+		stands, err := ex.mergeStands(ctx, ex.in.Site, snap, a.Prefix, a.Policy, m)
+		if err != nil {
+			return "", err
+		}
+		if !stands {
+			return fmt.Sprintf("the approval of #%d no longer stands", *m.PR), nil
+		}
+	}
+	return "", nil
+}
+
+// step brings one member from Next to its end: held when an input moved, without
+// a process when there is nothing to apply, applied otherwise. The state is
+// stored before the process starts and after it ended.
+func (ex *execution) step(ctx context.Context, member string) error {
+	planned := ex.apply.Set.Members[member]
+	moved, err := ex.movedInputs(ctx, planned)
+	if err != nil {
+		return err
+	}
+	if len(moved) > 0 {
+		ex.say("%s is held: an input moved", member)
+		return ex.change(ctx, func(s *run.State) error { return s.Hold(member, moved) })
+	}
+	if err := ex.change(ctx, func(s *run.State) error { return s.Start(member) }); err != nil {
+		return err
+	}
+	if ex.apply.Set.Nothing()[member] {
+		return ex.change(ctx, func(s *run.State) error { return s.Settle(member, run.Outcome{NoChanges: true}) })
+	}
+	ex.say("applying %s", member)
+	target, err := ex.target(planned)
+	if err != nil {
+		return err
+	}
+	plan := planned.Planned
+	plan.Target = target
+	outcome, err := ex.driver.Apply(context.WithoutCancel(ctx), plan, func(line string) { ex.say("%s: %s", member, line) })
+	if err != nil {
+		outcome = engine.Outcome{Error: err.Error()}
+	}
+	return ex.settle(ctx, member, outcome)
+}
+
+// settle stores how a member ended.
+func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome) error {
+	end := run.Outcome{Moved: o.Moved, Unknown: o.Unknown, Error: o.Error}
+	if o.Error == "" && !o.Unknown && !o.Moved {
+		ex.say("applied %s", member)
+		ex.mu.Lock()
+		merged := ex.outputs[ex.apply.Set.Members[member].Component]
+		if merged == nil {
+			merged = map[string]engine.Output{}
+		}
+		for k, v := range o.Outputs {
+			merged[k] = v
+		}
+		ex.outputs[ex.apply.Set.Members[member].Component] = merged
+		ex.mu.Unlock()
+	} else {
+		ex.say("%s failed: %s", member, o.Error)
+	}
+	return ex.change(ctx, func(s *run.State) error { return s.Settle(member, end) })
+}
+
+// change makes one move of the state machine and stores it.
+func (ex *execution) change(ctx context.Context, move func(*run.State) error) error {
+	ex.mu.Lock()
+	defer ex.mu.Unlock()
+	if err := move(&ex.apply.State); err != nil {
+		return err
+	}
+	return ex.in.Journal.Save(context.WithoutCancel(ctx), ex.apply)
+}
+
+// movedInputs compares what the member was planned with against what stands now
+// (pr-loop §7.5, soundness I7).
+func (ex *execution) movedInputs(ctx context.Context, m *PlannedMember) ([]run.InputRead, error) {
+	var moved []run.InputRead
+	for _, read := range m.Unknown {
+		now, sensitive, err := ex.current(ctx, read.Component, read.Output)
+		if err != nil {
+			return nil, err
+		}
+		r, _ := run.PlannedRead(read.Component, read.Output, digest.Value{}, sensitive).Moved(now, sensitive)
+		moved = append(moved, r)
+	}
+	for _, read := range m.Reads {
+		now, sensitive, err := ex.current(ctx, read.Component, read.Output)
+		if err != nil {
+			return nil, err
+		}
+		if r, changed := run.PlannedRead(read.Component, read.Output, read.Value, read.Sensitive).Moved(now, sensitive); changed {
+			moved = append(moved, r)
+		}
+	}
+	return moved, nil
+}
+
+// current is an output as it stands now: from the apply that just ended in this
+// process, else read again, never from a record.
+func (ex *execution) current(ctx context.Context, component, output string) (digest.Value, bool, error) {
+	ex.mu.Lock()
+	outs, known := ex.outputs[component]
+	ex.mu.Unlock()
+	if !known {
+		var err error
+		if outs, err = componentOutputs(ctx, ex.driver, ex.planInput(), ex.components[component], ex.credentials); err != nil {
+			return digest.Value{}, false, err
+		}
+		ex.mu.Lock()
+		ex.outputs[component] = outs
+		ex.mu.Unlock()
+	}
+	value, sensitive := lookup(outs, output)
+	return value, sensitive, nil
+}
+
+func (ex *execution) planInput() PlanInput {
+	return PlanInput{Site: ex.in.Site, Checkout: ex.checkout, Project: ex.project, Env: ex.apply.Policy.Env, RunDir: ex.apply.Dir}
+}
+
+// target is the planned target with the apply credentials and this checkout.
+func (ex *execution) target(m *PlannedMember) (engine.Target, error) {
+	c := ex.components[m.Component]
+	t, err := ex.planInput().target(c.Steps()[m.Step], m.Step, c, nil, ex.credentials)
+	t.Vars = m.Planned.Target.Vars
+	return t, err
+}
+
+func (ex *execution) say(format string, args ...any) {
+	if ex.in.Progress != nil {
+		ex.in.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// finish records the end. A commit is recorded as applied only when every
+// member ended applied or without changes (soundness I10).
+func (ex *execution) finish(ctx context.Context) error {
+	a := ex.apply
+	ctx = context.WithoutCancel(ctx)
+	if a.State.Complete() {
+		if err := ex.writeApplied(ctx, ex.in.Site, a, ex.line, a.State.Via); err != nil {
+			return err
+		}
+	}
+	a.conclude()
+	return ex.in.Journal.Save(ctx, a)
+}
+
+// conclude turns the state into the report's words.
+func (a *Apply) conclude() {
+	a.Report.Take(&a.State)
+	a.Report.Message = a.State.Halted
+	a.Fresh = a.State.Halted == "" && (a.Report.Status == report.Waiting || hasUnknown(&a.State))
+}
+
+func hasUnknown(s *run.State) bool {
+	for _, m := range s.Members {
+		if m.Status == run.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// writeApplied writes the record that the commit was applied, the document
+// beside it, and nothing when it stands already.
+func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []git.Commit, via string) error {
+	done := record.Apply{
+		Env: a.Policy.Env.Name, Commit: a.Report.Head, Base: a.Report.Base, Digest: a.Report.Digest,
+		ApprovedBy: a.Report.Approval.ApprovedBy, Via: via, Timestamp: gate.Timestamp(st.Now()),
+	}
+	_, err := site.Ledger.Update(ctx, "Apply record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		attempt, applied, err := readProgress(snap, a.Prefix, done.Env)
+		if err != nil {
+			return nil, err
+		}
+		if applied != nil && applied.Commit == done.Commit {
+			return nil, nil
+		}
+		token := a.Token
+		if via == record.ViaNothing {
+			token = ""
+		}
+		if err := record.Fence(done.Commit, shas(line), attempt, applied, token); err != nil {
+			return nil, &Refusal{Message: err.Error()}
+		}
+		files := []ledger.File{
+			{Path: record.GreenApplyPath(a.Prefix, done.Env), Content: done.JSON()},
+			{Path: record.AppliesPath(a.Prefix, done.Env, done.Commit), Content: done.JSON()},
+		}
+		if len(a.Report.Members) > 0 && via != record.ViaNothing {
+			more, _, err := approvalFiles(a.Prefix, a.Set.Document, a.Set.shown())
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, more...)
+		}
+		return files, nil
+	})
+	return err
+}
+
+// recoverSteps settles what ended while nobody of this process looked.
+func (st *Stage) recoverSteps(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout) error {
+	ex := &execution{Stage: st, in: in, apply: a, checkout: checkout,
+		components: map[string]*project.Component{}, outputs: map[string]map[string]engine.Output{}}
+	if err := ex.prepare(ctx); err != nil {
+		return err
+	}
+	for _, member := range a.State.Order {
+		m := a.State.Members[member]
+		if m.Status != run.Running {
+			continue
+		}
+		planned := a.Set.Members[member]
+		target, err := ex.target(planned)
+		if err != nil {
+			return err
+		}
+		plan := planned.Planned
+		plan.Target = target
+		outcome, found, err := ex.driver.Recover(ctx, plan)
+		if err != nil {
+			return fmt.Errorf("finding out how the apply of %s ended: %w", member, err)
+		}
+		if !found {
+			outcome = engine.Outcome{Unknown: true}
+		}
+		if err := ex.settle(ctx, member, outcome); err != nil {
+			return err
+		}
+	}
+	a.State.Recover()
+	return in.Journal.Save(ctx, a)
+}
+
+// errorList collects the errors of concurrent steps.
+type errorList struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (l *errorList) add(err error) {
+	if err == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errs = append(l.errs, err)
+}
+
+func (l *errorList) first() error {
+	if len(l.errs) == 0 {
+		return nil
+	}
+	return l.errs[0]
+}

@@ -1,0 +1,98 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// decideGate asks the green commit's own gate for the digest of the whole plan
+// and, when it is not open, records that it waits (pr-loop §6.4, step 6).
+func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *Apply, covered cover.Report) error {
+	who := in.Site.approvers(t.policy.Env, a.greenRule())
+	q := st.query(t.policy, a.Op, a.Report.Digest)
+	var d gate.Decision
+	_, err := in.Site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		var lines []gate.Record
+		var err error
+		if d, lines, err = decide(ctx, snap, t.prefix, q, who); err != nil || d.Satisfied || !d.NeedsPending {
+			return nil, err
+		}
+		pending := gate.NewPending(q, lines, gate.DefaultTimeout, a.describe())
+		return []ledger.File{{Path: gate.Path(t.prefix, a.Op), Content: pending.Line(), Append: true}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if d.Satisfied {
+		if under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing()); !under.Complete() {
+			a.refuse(report.NotApproved, "the approval was given for other sources than the ones this commit has; approve this plan again")
+			a.Report.Green.Cover = coverRows(under)
+			return nil
+		}
+		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: d.ApprovedBy}
+		a.allow(record.ViaGate, nil)
+		return a.start()
+	}
+	a.wait(d, covered)
+	return nil
+}
+
+// greenRule excludes whoever wrote one of the pull requests the commit carries;
+// the reviews were each pull request's own business (pr-loop §5.10).
+func (a *Apply) greenRule() *gate.ReviewRule {
+	if !a.Policy.ReviewRules {
+		return nil
+	}
+	var authors []string
+	for _, m := range a.Merges {
+		authors = append(authors, m.Authors...)
+	}
+	return authorsRule(authors)
+}
+
+// wait says why the gate is shut and what opens it.
+func (a *Apply) wait(d gate.Decision, covered cover.Report) {
+	op, gateName, now := a.Op, a.Policy.Env.Gate, a.Report.Digest
+	a.Report.Green.Approve = report.CommentLine(op, gateName, now)
+	a.Report.Approval = report.Approval{Status: report.Pending}
+	switch {
+	case len(d.Unenforced) > 0:
+		a.refuse(report.NotApproved, report.NotEnforcedMessage(d.Unenforced))
+	case len(d.Refusals) > 0:
+		a.refuse(report.NotAReviewer, report.NotAReviewerMessage(d.Refusals))
+	case d.Mismatch != nil:
+		approved := d.Mismatch.PlanDigest
+		a.Report.Approval = report.Approval{Status: report.Changed, Approved: digestOrNil(approved)}
+		a.refuse(report.PlanChanged, report.PlanChangedMessage(op, gateName, approved, now, false))
+	default:
+		a.refuse(report.NotApproved, report.NotCoveredMessage(op, gateName, now, covered, false))
+	}
+}
+
+func (a *Apply) refuse(why report.Refusal, message string) {
+	a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, why, message
+}
+
+func (a *Apply) describe() string {
+	names := make([]string, 0, len(a.Report.Members))
+	for _, m := range a.Report.Members {
+		names = append(names, m.Member)
+	}
+	return fmt.Sprintf("green commit %s: %s", short(a.Report.Head), strings.Join(names, ", "))
+}
+
+// nothingToApply records the commit as applied although nothing had to be.
+func (st *Stage) nothingToApply(ctx context.Context, in ApplyInput, t target, a *Apply) error {
+	if err := st.writeApplied(ctx, in.Site, a, t.line, record.ViaNothing); err != nil {
+		return err
+	}
+	a.Report.Status, a.Report.Message = report.Nothing, "nothing to apply"
+	return nil
+}

@@ -1,0 +1,288 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/green"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// target is the commit to apply and what it is measured from.
+type target struct {
+	commit, base string
+	line         []git.Commit // the branch's first-parent line, newest first
+	policy       Policy
+	prefix       string
+	refusal      string // why it is not green
+	done         bool   // it is the commit last applied
+}
+
+// greenTarget finds the commit to apply, proves that it counts as green and
+// that it is not older than what was applied or tried before (pr-loop §6.4,
+// decisions 5 and 18).
+func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error) {
+	var t target
+	if err := in.Site.FetchBranch(ctx, in.Branch); err != nil {
+		return t, err
+	}
+	tip, err := in.Site.Clone.Resolve(ctx, in.Site.branchRef(in.Branch))
+	if err != nil {
+		return t, err
+	}
+	if t.line, err = in.Site.Clone.FirstParents(ctx, tip, git.Walk{}); err != nil {
+		return t, err
+	}
+	declaration, err := in.Site.Declaration(ctx, tip)
+	if err != nil {
+		return t, err
+	}
+	tags, err := in.Site.greenTags(ctx)
+	if err != nil {
+		return t, err
+	}
+	counting := green.Count(tags, shas(t.line))
+	if t.commit = in.Commit; t.commit == "" {
+		if t.commit, _ = green.Last(shas(t.line), tags); t.commit == "" {
+			return t, refusef("no commit of %s has a counting ci/green tag", in.Branch)
+		}
+	}
+	if !counting.Green[t.commit] {
+		t.refusal = notGreen(t.commit, in.Branch, counting)
+		t.base = t.commit
+		return t, t.bind(ctx, in, st.DefaultEnv, declaration, nil)
+	}
+	return t, st.measure(ctx, in, &t, declaration, counting)
+}
+
+// measure finds the base and the policy of a green commit.
+func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declaration *project.Declaration, counting green.Counting) error {
+	t.prefix = prefixOf(in.Member)
+	snap, err := in.Site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	attempt, applied, err := readProgress(snap, t.prefix, in.Env)
+	if err != nil {
+		return err
+	}
+	if err := record.Fence(t.commit, shas(t.line), attempt, applied, ""); err != nil {
+		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", short(t.commit), err)}
+	}
+	t.base = baseOf(t.commit, in.Base, t.line, applied, counting)
+	t.done = applied != nil && applied.Commit == t.commit
+	atBase, err := in.Site.Declaration(ctx, t.base)
+	if err != nil && forPeople(err) == nil {
+		return err
+	}
+	if err := t.bind(ctx, in, st.DefaultEnv, declaration, atBase); err != nil {
+		return err
+	}
+	return st.judgeAgain(ctx, in, t, declaration)
+}
+
+// judgeAgain reads the checks once more before the first step where this server
+// makes the tags itself (decision 5).
+func (st *Stage) judgeAgain(ctx context.Context, in ApplyInput, t *target, d *project.Declaration) error {
+	if t.done || d.Green == nil || in.Site.Forge == nil || d.Bot == nil || !d.Bot.Tick {
+		return nil
+	}
+	runs, err := in.Site.Forge.CheckRuns(ctx, in.Site.Repo, t.commit)
+	if err != nil {
+		return fmt.Errorf("reading the checks of %s again: %w", t.commit, err)
+	}
+	if v := green.Judge(*d.Green, runs); v.State != green.Pass {
+		t.refusal = fmt.Sprintf("%s has a green tag, but its checks do not pass now (phase %s)", short(t.commit), v.Phase)
+	}
+	return nil
+}
+
+// bind reads the env's policy from the branch tip and the base of the applied
+// range, the stricter of the two (decision 2).
+func (t *target) bind(_ context.Context, in ApplyInput, defaultEnv string, tip, base *project.Declaration) error {
+	d := tip
+	if base != nil {
+		d = project.Stricter(base, tip)
+	}
+	for _, env := range d.EnvsOf(in.Branch, defaultEnv) {
+		if env.Name != in.Env {
+			continue
+		}
+		if in.Gate != "" {
+			env.Gate = in.Gate
+		}
+		t.policy = policyOf(d, env)
+		t.policy.ReviewRules = t.policy.ReviewRules || in.RequireReview
+		return nil
+	}
+	return refusef("env %q is not declared for branch %s", in.Env, in.Branch)
+}
+
+func notGreen(commit, branch string, counting green.Counting) string {
+	for _, p := range counting.Problems {
+		return fmt.Sprintf("%s is not green: %s", short(commit), p)
+	}
+	return fmt.Sprintf("%s has no counting ci/green tag on %s, or was revoked", short(commit), branch)
+}
+
+// baseOf is where the change is measured from (pr-loop §6.4, step 2).
+func baseOf(commit, given string, line []git.Commit, applied *record.Apply, counting green.Counting) string {
+	if applied != nil {
+		return applied.Commit
+	}
+	if given != "" {
+		return given
+	}
+	below := false
+	parent := ""
+	for _, c := range line {
+		if below && counting.Green[c.SHA] {
+			return c.SHA
+		}
+		if c.SHA == commit {
+			below, parent = true, c.Parent
+		}
+	}
+	return parent
+}
+
+// readProgress reads the attempt and the last apply of an env.
+func readProgress(snap *ledger.Snapshot, prefix, env string) (*record.Attempt, *record.Apply, error) {
+	var attempt *record.Attempt
+	var applied *record.Apply
+	data, found, err := snap.Read(record.AttemptPath(prefix, env))
+	if err != nil {
+		return nil, nil, err
+	}
+	if found {
+		a, err := record.ParseAttempt(data)
+		if err != nil {
+			return nil, nil, err
+		}
+		attempt = &a
+	}
+	if data, found, err = snap.Read(record.GreenApplyPath(prefix, env)); err != nil {
+		return nil, nil, err
+	}
+	if found {
+		a, err := record.ParseApply(data)
+		if err != nil {
+			return nil, nil, err
+		}
+		applied = &a
+	}
+	return attempt, applied, nil
+}
+
+// readMerges loads the merges of the range that were recorded approved, newest
+// first, each with whether its approval stands now. All merges go to the report.
+func (st *Stage) readMerges(ctx context.Context, site *Site, snap *ledger.Snapshot, t target, a *Apply) ([]cover.Merge, error) {
+	var out []cover.Merge
+	for _, c := range between(t.line, t.commit, t.base) {
+		data, found, err := snap.Read(record.MergePath(t.prefix, t.policy.Env.Name, c.SHA))
+		if err != nil {
+			return nil, err
+		}
+		row := report.Merge{Commit: c.SHA}
+		if found {
+			m, err := record.ParseMerge(data)
+			if err != nil {
+				return nil, err
+			}
+			row.PR, row.Approved, row.ApprovedBy = m.PR, m.Approved, m.Approval.ApprovedBy
+			a.Merges = append(a.Merges, m)
+			if m.Approved != nil {
+				merge, err := st.coverMerge(ctx, site, snap, t, m)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, merge)
+			}
+		}
+		a.Report.Green.Merges = append(a.Report.Green.Merges, row)
+	}
+	return out, nil
+}
+
+func (st *Stage) coverMerge(ctx context.Context, site *Site, snap *ledger.Snapshot, t target, m record.Merge) (cover.Merge, error) {
+	standing, err := st.mergeStands(ctx, site, snap, t.prefix, t.policy, m)
+	if err != nil {
+		return cover.Merge{}, err
+	}
+	side, found, err := approvedSide(snap, t.prefix, *m.Approved, "")
+	if err != nil {
+		return cover.Merge{}, err
+	}
+	if found {
+		side.Sources, side.Code = m.Sources, m.Code
+	}
+	return cover.Merge{
+		PR: *m.PR, Commit: m.Commit, Op: m.Op, Gate: m.Gate, Digest: *m.Approved,
+		ApprovedBy: m.Approval.ApprovedBy, Revoked: !standing, Side: side,
+	}, nil
+}
+
+// mergeStands asks the pull request's own gate whether the approval the merge
+// was recorded with still stands (pr-loop §6.4, step 4).
+func (st *Stage) mergeStands(ctx context.Context, site *Site, snap *ledger.Snapshot, prefix string, p Policy, m record.Merge) (bool, error) {
+	rule, err := site.standingRule(ctx, p, m)
+	if err != nil {
+		return false, err
+	}
+	q := st.query(p, m.Op, *m.Approved)
+	q.Gate = m.Gate
+	d, _, err := decide(ctx, snap, prefix, q, site.approvers(p.Env, rule))
+	return d.Satisfied, err
+}
+
+// standingRule is the review rule of a merged pull request, with its reviews as
+// they stand now and its authors as they were recorded.
+func (s *Site) standingRule(ctx context.Context, p Policy, m record.Merge) (*gate.ReviewRule, error) {
+	if !p.ReviewRules {
+		return nil, nil
+	}
+	if s.Forge == nil {
+		return nil, errors.New("the review rule is on and no forge was given to read reviews from; add --forge")
+	}
+	rule := authorsRule(m.Authors)
+	reviewers, err := s.standingReviewers(ctx, *m.PR)
+	if err != nil {
+		return nil, err
+	}
+	rule.NeedReview, rule.Reviewers = true, reviewers
+	return rule, nil
+}
+
+// between lists the first-parent commits in (base, commit], newest first.
+func between(line []git.Commit, commit, base string) []git.Commit {
+	var out []git.Commit
+	for _, c := range line {
+		if c.SHA == base {
+			break
+		}
+		if c.SHA == commit || len(out) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func shas(line []git.Commit) []string {
+	out := make([]string, len(line))
+	for i, c := range line {
+		out[i] = c.SHA
+	}
+	return out
+}
+
+func short(sha string) string { return sha[:min(12, len(sha))] }
+
+// prefixOf is the ledger prefix of a workspace member.
+func prefixOf(member string) string { return project.Project{Member: member}.LedgerPrefix() }
