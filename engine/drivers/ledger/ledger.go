@@ -5,8 +5,8 @@
 package ledger
 
 import (
-	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -15,49 +15,57 @@ import (
 // Branch is the ledger's branch.
 const Branch = "chant/lifecycle"
 
-var errUnfinished = errors.New("ledger: not built yet")
+const (
+	localRef = "refs/heads/" + Branch
+	// seenRef holds the last tip known to be on the remote, seenLocalRef the
+	// last one of a ledger without a remote (pr-loop §1.5).
+	seenRef      = "refs/chant/ledger-seen"
+	seenLocalRef = "refs/chant/ledger-seen-local"
+	// setAsideRef keeps what the local branch held when an operator accepted
+	// another history.
+	setAsideRef = "refs/chant/ledger-before-accept"
+)
 
-// Ledger is the lifecycle branch of one clone.
-type Ledger struct{}
+// ErrDiverged says that the local and the remote ledger each hold facts the
+// other lacks. Nothing is read or written until an operator runs `chant ledger
+// accept`.
+var ErrDiverged = errors.New("the local and the remote ledger have diverged")
+
+// ErrRewound says that the ledger no longer holds the last tip seen: the branch
+// vanished, went back or was rewritten. Nothing is read or written until an
+// operator runs `chant ledger accept`.
+var ErrRewound = errors.New("the ledger does not hold the last tip seen")
+
+// ErrUnreachable says that the remote ledger could not be read, so nothing is
+// known about what was approved. It is never read as empty.
+var ErrUnreachable = git.ErrUnreachable
+
+// ErrStaleLock says that a lock file of git stands in the way of the branch.
+var ErrStaleLock = git.ErrStaleLock
+
+// ErrContended says that other writers won every attempt; nothing was written.
+var ErrContended = errors.New("the ledger kept moving under this write")
+
+// Ledger is the lifecycle branch of one clone. Its methods may be called
+// concurrently; use one Ledger per clone in a process, for that is what groups
+// writes.
+type Ledger struct {
+	clone *git.Clone
+	now   func() time.Time
+
+	mu      sync.Mutex
+	waiting []*request
+	running bool // a goroutine is writing and will look at waiting again
+
+	refs sync.Mutex // held from reading our refs to moving them
+
+	// fault is called at named points of a write, in tests only.
+	fault func(point string)
+}
 
 // Open returns the ledger of a clone; now stamps commits.
-func Open(clone *git.Clone, now func() time.Time) *Ledger { return &Ledger{} }
-
-// Snapshot is the ledger at one tip.
-type Snapshot struct{}
-
-// Tip is the commit the snapshot reads from.
-func (s *Snapshot) Tip() string { return "" }
-
-// Read returns a file's content.
-func (s *Snapshot) Read(path string) ([]byte, bool, error) { return nil, false, errUnfinished }
-
-// List names what a directory holds.
-func (s *Snapshot) List(dir string) ([]string, error) { return nil, errUnfinished }
-
-// Snapshot fetches, then pins the tip.
-func (l *Ledger) Snapshot(ctx context.Context) (*Snapshot, error) { return nil, errUnfinished }
-
-// File is one file to write.
-type File struct {
-	Path    string
-	Content []byte
-	// Append says that Content is one line, without its line end, to add to
-	// what the file holds.
-	Append bool
+func Open(clone *git.Clone, now func() time.Time) *Ledger {
+	return &Ledger{clone: clone, now: now, fault: func(string) {}}
 }
 
-// Written says what became of an Update.
-type Written struct {
-	Tip     string
-	Pushed  bool
-	Warning string
-}
-
-// Update decides on a snapshot and writes.
-func (l *Ledger) Update(ctx context.Context, message string, decide func(*Snapshot) ([]File, error)) (Written, error) {
-	return Written{}, errUnfinished
-}
-
-// Accept takes the remote's ledger as it stands.
-func (l *Ledger) Accept(ctx context.Context) error { return errUnfinished }
+func (l *Ledger) remoteRef() string { return "refs/remotes/" + l.clone.Remote() + "/" + Branch }
