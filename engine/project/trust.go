@@ -63,7 +63,7 @@ func byName(envs []Env) []Env {
 }
 
 func sameEnv(a, b Env) bool {
-	if !maps.EqualFunc(a.Vars, b.Vars, digest.Equal) || !sameWords(a.Approvers, b.Approvers) {
+	if !maps.EqualFunc(a.Vars, b.Vars, digest.Equal) || (a.Approvers == nil) != (b.Approvers == nil) || !sameWords(a.Approvers, b.Approvers) {
 		return false
 	}
 	for _, e := range []*Env{&a, &b} {
@@ -119,11 +119,12 @@ func StricterEnv(other, e Env) Env {
 	}
 	also := slices.Clone(e.AlsoApprovers)
 	for _, list := range append([][]string{other.Approvers}, other.AlsoApprovers...) {
+		same := func(l []string) bool { return sameWords(l, list) }
 		switch {
-		case list == nil || sameWords(list, e.Approvers):
+		case list == nil: // anyone
 		case e.Approvers == nil:
 			e.Approvers = list
-		default:
+		case !same(e.Approvers) && !slices.ContainsFunc(also, same):
 			also = append(also, list)
 		}
 	}
