@@ -31,7 +31,7 @@ func (r *reader) bot(n *Node, green *Green) *Bot {
 		o.nonEmpty("components", "list the globs of component files or leave the field out")
 		b.Components = o.words("components", badGlob)
 	}
-	for i, item := range o.list("envs") {
+	for i, item := range o.fewer("envs", maxEnvs) {
 		field := fmt.Sprintf("x-bot.envs[%d]", i)
 		e, ok := r.env(item, field, green)
 		if !ok {

@@ -13,6 +13,12 @@ import (
 // approve without the rule.
 const identityReader = "0.102.0"
 
+// Bounds on what is compared pair by pair.
+const (
+	maxMembers = 1000
+	maxEnvs    = 100
+)
+
 // ParseDeclaration reads chant.workspace.json, strictly. The error is Problems
 // with every fault found; a declaration for a newer reader yields that one
 // alone.
@@ -73,7 +79,7 @@ func (r *reader) nearBot(n *Node) {
 func (r *reader) members(o object) []WorkspaceMember {
 	var members []WorkspaceMember
 	names := map[string]string{} // name -> field that took it
-	for i, item := range o.list("members") {
+	for i, item := range o.fewer("members", maxMembers) {
 		field := fmt.Sprintf("members[%d]", i)
 		m, ok := r.member(item, field)
 		if !ok {
@@ -86,7 +92,7 @@ func (r *reader) members(o object) []WorkspaceMember {
 		r.placement(members, &m, field)
 		members = append(members, m)
 	}
-	for i, item := range o.list("groups") {
+	for i, item := range o.fewer("groups", maxMembers) {
 		field := fmt.Sprintf("groups[%d]", i)
 		if !r.is(item, Object, field) {
 			continue
@@ -181,7 +187,7 @@ func (r *reader) green(top object) *Green {
 		if _, ok := g.Phases[name]; ok {
 			return ""
 		}
-		if s := closest(name, slices.Collect(maps.Keys(g.Phases))); s != "" {
+		if s := r.problems.suggest(name, slices.Collect(maps.Keys(g.Phases))); s != "" {
 			return fmt.Sprintf("no such phase in ci.green.phases; did you mean %q?", s)
 		}
 		return "declare the phase in ci.green.phases"

@@ -18,8 +18,20 @@ type reader struct {
 }
 
 func (r *reader) fail(line int, field, next, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Code: r.code, File: r.file, Line: line, Field: field,
-		Message: fmt.Sprintf(format, args...), Next: next})
+	if r.problems.Full() {
+		return
+	}
+	r.problems = append(r.problems, Problem{Code: r.code, File: r.file, Line: line, Field: clip(field),
+		Message: clip(fmt.Sprintf(format, args...)), Next: clip(next)})
+}
+
+// clip bounds what a hostile value can put into a message.
+func clip(s string) string {
+	const most = 400
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 // is reports a value of the wrong kind. The node may be nil: a missing value is
@@ -53,7 +65,7 @@ func (r *reader) object(n *Node, path string, extensions bool, known ...string) 
 			continue
 		}
 		next := "known here: " + strings.Join(known, ", ")
-		if s := closest(f.Name, known); s != "" {
+		if s := r.problems.suggest(f.Name, known); s != "" {
 			next = fmt.Sprintf("did you mean %q?", s)
 		}
 		r.fail(f.Line, join(path, f.Name), next, "unknown field")
@@ -134,7 +146,7 @@ func (o object) oneOf(name string, words ...string) string {
 		return s
 	}
 	next := "use one of " + strings.Join(words, ", ")
-	if c := closest(s, words); c != "" {
+	if c := o.r.problems.suggest(s, words); c != "" {
 		next = fmt.Sprintf("did you mean %q?", c)
 	}
 	o.fail(name, next, "%q is not known", s)
@@ -172,10 +184,21 @@ func (o object) list(name string) []*Node {
 	return n.Items
 }
 
+// fewer is list with a bound, for items that are compared with each other.
+func (o object) fewer(name string, most int) []*Node {
+	items := o.list(name)
+	if len(items) > most {
+		o.fail(name, "", "has %d items, more than %d", len(items), most)
+		return nil
+	}
+	return items
+}
+
 // words reads an optional list of distinct strings; check returns what to do
 // about a bad one, "" when it is fine.
 func (o object) words(name string, check func(string) string) []string {
 	var words []string
+	seen := map[string]bool{}
 	for i, item := range o.list(name) {
 		field := fmt.Sprintf("%s[%d]", o.field(name), i)
 		if !o.r.is(item, String, field) {
@@ -184,10 +207,11 @@ func (o object) words(name string, check func(string) string) []string {
 		switch next := check(item.Text); {
 		case next != "":
 			o.r.fail(item.Line, field, next, "%q is not allowed", item.Text)
-		case slices.Contains(words, item.Text):
+		case seen[item.Text]:
 			o.r.fail(item.Line, field, "remove one of them", "%q is listed twice", item.Text)
 		default:
 			words = append(words, item.Text)
+			seen[item.Text] = true
 		}
 	}
 	return words

@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,14 +17,19 @@ func CheckDependencies(components []*Component) error {
 		first, dup := byName[c.Name]
 		if !dup {
 			byName[c.Name] = c
+		}
+		if !dup || ps.Full() {
 			continue
 		}
 		ps = append(ps, Problem{Code: CodeProjectInvalid, File: c.File, Line: c.Line, Field: "name",
 			Message: fmt.Sprintf("component %q is declared in %s too", c.Name, first.File),
 			Next:    "rename one of them"})
 	}
+	names := slices.Sorted(maps.Keys(byName))
 	for _, c := range components {
-		ps = append(ps, unknownDependencies(c, byName)...)
+		if !ps.Full() {
+			ps = append(ps, unknownDependencies(c, byName, names)...)
+		}
 	}
 	if len(ps) > 0 {
 		return ps.Err()
@@ -31,23 +37,19 @@ func CheckDependencies(components []*Component) error {
 	if cycle := findCycle(components, byName); cycle != nil {
 		c := byName[cycle[0]]
 		return Problems{{Code: CodeProjectInvalid, File: c.File, Line: c.dependencyLine(cycle[1]), Field: "dependsOn",
-			Message: "components depend on each other in a cycle: " + strings.Join(cycle, " -> "),
+			Message: "components depend on each other in a cycle: " + arrows(cycle),
 			Next:    "remove one of these dependencies"}}
 	}
 	return nil
 }
 
-func unknownDependencies(c *Component, known map[string]*Component) Problems {
+func unknownDependencies(c *Component, known map[string]*Component, names []string) Problems {
 	var ps Problems
 	for _, dep := range c.Dependencies() {
-		if _, ok := known[dep]; ok {
+		if _, ok := known[dep]; ok || ps.Full() {
 			continue
 		}
 		next := "declare it or remove the dependency"
-		names := make([]string, 0, len(known))
-		for name := range known {
-			names = append(names, name)
-		}
 		if s := closest(dep, names); s != "" {
 			next = fmt.Sprintf("did you mean %q?", s)
 		}
@@ -74,6 +76,15 @@ func (c *Component) dependencyLine(dep string) int {
 		}
 	}
 	return c.Line
+}
+
+// arrows shows a path, its middle left out when it is long.
+func arrows(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s -> (%d more) -> %s", strings.Join(names[:most-1], " -> "), len(names)-most, names[len(names)-1])
+	}
+	return strings.Join(names, " -> ")
 }
 
 // findCycle walks dependencies depth first without recursion, in name order so

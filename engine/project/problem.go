@@ -73,6 +73,21 @@ func (ps Problems) Has(code string) bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Code == code })
 }
 
+// MaxProblems bounds a list of problems: a hostile file must not cost more than
+// the first of them do. Collectors stop there.
+const MaxProblems = 100
+
+// Full tells whether no more problems need to be collected.
+func (ps Problems) Full() bool { return len(ps) >= MaxProblems }
+
+// suggest is closest while the list is short; comparing words costs the most.
+func (ps Problems) suggest(word string, known []string) string {
+	if ps.Full() {
+		return ""
+	}
+	return closest(word, known)
+}
+
 // Err sorts the problems and returns them as an error, or nil when there are
 // none.
 func (ps Problems) Err() error {

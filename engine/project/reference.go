@@ -79,8 +79,8 @@ func (r *reader) references(c *Component) {
 type finder struct {
 	*reader
 	component *Component
-	phases    []string
-	deployed  int // steps of deploy seen so far
+	phases    []string // sorted
+	deployed  int      // steps of deploy seen so far
 }
 
 func (f *finder) inPhases(phases []DeployPhase, field string, deploy bool) {
@@ -119,19 +119,21 @@ func (f *finder) inSteps(steps []Step, field string, deploy bool) {
 
 // inValue walks one value of a step's input.
 func (f *finder) inValue(n *Node, path []string, at string, step int) {
-	field := at + "." + strings.Join(path, ".")
+	// Only a problem needs the field's name: joining keys for every value of a
+	// hostile file would cost far more than reading it.
+	field := func() string { return at + "." + strings.Join(path, ".") }
 	switch n.Kind {
 	case String:
 		read, ok, next := textReference(n.Text)
 		if next != "" {
-			f.fail(n.Line, field, next, "%q is no reference", n.Text)
+			f.fail(n.Line, field(), next, "%q is no reference", n.Text)
 		}
 		if ok {
-			f.found(read, n, path, field, step)
+			f.found(read, n, path, field(), step)
 		}
 	case Number:
 		if _, err := n.ToValue(); err != nil {
-			f.fail(n.Line, field, "", "%q is no JSON number", n.Text)
+			f.fail(n.Line, field(), "", "%q is no JSON number", n.Text)
 		}
 	case Array:
 		for i, item := range n.Items {
@@ -139,9 +141,9 @@ func (f *finder) inValue(n *Node, path []string, at string, step int) {
 		}
 	case Object:
 		if n.Get("stackOutput") != nil {
-			if f.wellFormed(n, field) {
+			if f.wellFormed(n, field()) {
 				read, _ := outputReference(n)
-				f.found(read, n, path, field, step)
+				f.found(read, n, path, field(), step)
 			}
 			return
 		}
@@ -162,11 +164,16 @@ func (f *finder) wellFormed(n *Node, field string) bool {
 	return len(f.problems) == before
 }
 
+func (f *finder) hasPhase(name string) bool {
+	_, ok := slices.BinarySearch(f.phases, name)
+	return ok
+}
+
 func (f *finder) found(read Read, n *Node, path []string, field string, step int) {
 	switch {
-	case read.Source == FromPhase && !slices.Contains(f.phases, read.Component):
+	case read.Source == FromPhase && !f.hasPhase(read.Component):
 		next := "name a phase of this component"
-		if s := closest(read.Component, f.phases); s != "" {
+		if s := f.problems.suggest(read.Component, f.phases); s != "" {
 			next = fmt.Sprintf("did you mean %q?", "@"+s+"."+read.Output)
 		}
 		f.fail(n.Line, field, next, "there is no phase %q", read.Component)

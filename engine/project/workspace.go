@@ -114,7 +114,7 @@ func (p Project) Validate() error {
 	owners := map[string]string{}
 	for _, c := range p.Components {
 		for _, s := range c.Steps() {
-			if s.RootOf() == "" {
+			if s.RootOf() == "" || ps.Full() {
 				continue
 			}
 			ps = append(ps, p.checkRoot(s)...)

@@ -157,7 +157,9 @@ func (l *loader) note(err error, code string) error {
 		if p.Code == project.CodeUnparseable {
 			p.Code = code
 		}
-		l.problems = append(l.problems, p)
+		if !l.problems.Full() {
+			l.problems = append(l.problems, p)
+		}
 	}
 	return nil
 }
@@ -318,7 +320,7 @@ func (l *loader) checkRootDirs(p project.Project) {
 	for _, c := range p.Components {
 		for _, s := range c.Steps() {
 			root, ok := p.Roots[s.RootOf()]
-			if !ok || l.isDir(path.Join(p.Dir, root.Dir)) {
+			if !ok || l.problems.Full() || l.isDir(path.Join(p.Dir, root.Dir)) {
 				continue
 			}
 			l.problems = append(l.problems, project.Problem{Code: project.CodeProjectInvalid, File: root.File, Line: root.Line,
