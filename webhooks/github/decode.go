@@ -47,7 +47,7 @@ func Decode(instance engine.Instance, h http.Header, body []byte) (webhooks.Deli
 		return d, err
 	}
 	d.Action = p.Action
-	d.Installation = p.installation()
+	d.Installation = p.Installation
 	d.Repo = p.repo(instance)
 	d.Sender = p.Sender.actor()
 	d.ViaApp = p.viaApp()

@@ -8,15 +8,15 @@ import (
 )
 
 func pullRequest(d webhooks.Delivery, p *payload) (engine.Event, error) {
-	if p.PullRequest == nil || p.PullRequest.Number <= 0 {
+	if p.PullRequest <= 0 {
 		return nil, missing(d, "pull_request.number")
 	}
-	number := p.PullRequest.Number
+	number := p.PullRequest
 	switch d.Action {
 	case "opened", "synchronize", "reopened", "ready_for_review", "converted_to_draft":
 		return engine.ChangeUpdated{Repo: d.Repo, Number: number}, nil
 	case "edited":
-		if p.Changes.Base != nil {
+		if p.BaseChanged {
 			return engine.ChangeUpdated{Repo: d.Repo, Number: number}, nil
 		}
 		return unused(d, "title or text only, the target branch stayed")
@@ -29,13 +29,13 @@ func pullRequest(d webhooks.Delivery, p *payload) (engine.Event, error) {
 // pullRequestReview: a review with text may hold commands; whoever handles
 // them settles the pull request too, so its verdict is not lost.
 func pullRequestReview(d webhooks.Delivery, p *payload) (engine.Event, error) {
-	if p.PullRequest == nil || p.PullRequest.Number <= 0 {
+	if p.PullRequest <= 0 {
 		return nil, missing(d, "pull_request.number")
 	}
-	if p.Review == nil || p.Review.ID == 0 {
+	if p.Review.ID == 0 {
 		return nil, missing(d, "review.id")
 	}
-	number := p.PullRequest.Number
+	number := p.PullRequest
 	switch d.Action {
 	case "submitted":
 		if strings.TrimSpace(p.Review.Body) == "" {
@@ -52,24 +52,24 @@ func pullRequestReview(d webhooks.Delivery, p *payload) (engine.Event, error) {
 // commented: only a comment that was just created can hold commands, never an
 // edited one (pr-loop decision 7).
 func commented(d webhooks.Delivery, p *payload) (engine.Event, error) {
-	if p.Comment == nil || p.Comment.ID == 0 {
+	if p.Comment.ID == 0 {
 		return nil, missing(d, "comment.id")
 	}
 	ref := engine.CommentRef{ID: p.Comment.ID}
 	switch d.Event {
 	case "issue_comment":
-		if p.Issue == nil || p.Issue.Number <= 0 {
+		if p.Issue <= 0 {
 			return nil, missing(d, "issue.number")
 		}
-		if p.Issue.PullRequest == nil {
+		if !p.IssueIsChange {
 			return unused(d, "on an issue, not on a pull request")
 		}
-		ref.Kind, ref.Number = engine.IssueComment, p.Issue.Number
+		ref.Kind, ref.Number = engine.IssueComment, p.Issue
 	case "pull_request_review_comment":
-		if p.PullRequest == nil || p.PullRequest.Number <= 0 {
+		if p.PullRequest <= 0 {
 			return nil, missing(d, "pull_request.number")
 		}
-		ref.Kind, ref.Number = engine.ReviewComment, p.PullRequest.Number
+		ref.Kind, ref.Number = engine.ReviewComment, p.PullRequest
 	case "commit_comment":
 		if p.Comment.CommitID == "" {
 			return nil, missing(d, "comment.commit_id")
@@ -116,12 +116,13 @@ func refChanged(d webhooks.Delivery, p *payload) (engine.Event, error) {
 // and head_branch may carry our branch's name from a fork (forge-facts 1.3).
 func checks(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	sha, field := p.SHA, "sha"
-	if d.Event != "status" {
-		part := map[string]*headed{"check_run": p.CheckRun, "check_suite": p.CheckSuite, "workflow_run": p.WorkflowRun}[d.Event]
-		sha, field = "", d.Event+".head_sha"
-		if part != nil {
-			sha = part.HeadSHA
-		}
+	switch d.Event {
+	case "check_run":
+		sha, field = p.CheckRun, "check_run.head_sha"
+	case "check_suite":
+		sha, field = p.CheckSuite, "check_suite.head_sha"
+	case "workflow_run":
+		sha, field = p.WorkflowRun, "workflow_run.head_sha"
 	}
 	if sha == "" {
 		return nil, missing(d, field)
@@ -136,16 +137,16 @@ func mergeGroup(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	if d.Action != "checks_requested" {
 		return unused(d, "asks for no status")
 	}
-	if p.MergeGroup == nil || p.MergeGroup.HeadSHA == "" {
+	if p.MergeGroup == "" {
 		return nil, missing(d, "merge_group.head_sha")
 	}
-	return engine.QueueRequested{Repo: d.Repo, Head: p.MergeGroup.HeadSHA}, nil
+	return engine.QueueRequested{Repo: d.Repo, Head: p.MergeGroup}, nil
 }
 
 func repositoryChanged(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	switch {
 	case d.Action == "renamed", d.Action == "transferred",
-		d.Action == "edited" && p.Changes.DefaultBranch != nil:
+		d.Action == "edited" && bool(p.DefaultBranchChanged):
 		return engine.RepoChanged{Repo: d.Repo}, nil
 	}
 	return unused(d, "neither name nor default branch changed")

@@ -1,0 +1,50 @@
+-- name: InsertDelivery :many
+-- No row: the instance has sent this delivery before.
+INSERT INTO deliveries (
+    instance, guid, event, action, installation, repo_id, repo_owner, repo_name,
+    sender_id, sender, sender_bot, received_at, state, outcome, outcome_at
+) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+ON CONFLICT (instance, guid) DO NOTHING
+RETURNING id;
+
+-- name: InsertDeliveryContent :exec
+INSERT INTO delivery_contents (delivery_id, header, body) VALUES ($1, $2, $3);
+
+-- name: PendingDeliveries :many
+SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
+WHERE d.state = 'pending'
+ORDER BY d.id
+LIMIT $1;
+
+-- name: GetDelivery :one
+SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
+WHERE d.id = $1;
+
+-- name: ListDeliveries :many
+SELECT * FROM deliveries
+WHERE id < sqlc.arg(before) AND (CAST(sqlc.arg(state) AS TEXT) = '' OR state = sqlc.arg(state))
+ORDER BY id DESC
+LIMIT sqlc.arg(count);
+
+-- name: FinishDelivery :execrows
+UPDATE deliveries SET state = $2, outcome = $3, outcome_at = $4
+WHERE id = $1 AND state = 'pending';
+
+-- name: ReplayDelivery :execrows
+UPDATE deliveries SET state = 'pending', outcome = '', outcome_at = 0
+WHERE id = $1 AND state <> 'pending';
+
+-- name: DeleteDeliveryContents :exec
+DELETE FROM delivery_contents WHERE delivery_id IN (
+    SELECT id FROM deliveries WHERE received_at < $1 AND state <> 'pending'
+);
+
+-- name: DeleteDeliveries :execrows
+DELETE FROM deliveries WHERE received_at < $1 AND state <> 'pending';
+
+-- name: CountPendingDeliveries :one
+SELECT count(*) FROM deliveries WHERE state = 'pending';

@@ -1,0 +1,36 @@
+-- name: InsertRun :one
+INSERT INTO runs (repo_key, env, member, commit_sha, status, created_at, updated_at, state)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+RETURNING id;
+
+-- name: SaveRun :execrows
+UPDATE runs SET status = $2, state = $3, updated_at = $4 WHERE id = $1;
+
+-- name: GetRun :one
+SELECT * FROM runs WHERE id = $1;
+
+-- name: NewestRun :one
+SELECT * FROM runs
+WHERE repo_key = $1 AND env = $2 AND member = $3
+ORDER BY id DESC
+LIMIT 1;
+
+-- name: NewestRunOfCommit :one
+SELECT * FROM runs
+WHERE repo_key = $1 AND env = $2 AND member = $3 AND commit_sha = $4
+ORDER BY id DESC
+LIMIT 1;
+
+-- name: ListRuns :many
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at FROM runs
+WHERE id < sqlc.arg(before)
+ORDER BY id DESC
+LIMIT sqlc.arg(count);
+
+-- name: AppendRunEvent :one
+INSERT INTO run_events (run_id, seq, at, event)
+VALUES ($1, (SELECT coalesce(max(e.seq), 0) + 1 FROM run_events e WHERE e.run_id = $1), $2, $3)
+RETURNING seq;
+
+-- name: RunEvents :many
+SELECT * FROM run_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3;

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// The log is copied into the database beside the writer, not by it: a commit
+// that has to copy as well takes ten times as long as one that does not.
+const (
+	// checkpointPause is how long commits gather before their pages are copied.
+	checkpointPause = 100 * time.Millisecond
+	// checkpointBacklog is a number of pages worth going on for at once.
+	checkpointBacklog = 500
+	// writerCheckpoint is the log length in pages, 32 MiB, at which the writer
+	// does copy the rest, so that the log starts again from its beginning:
+	// under constant load the copying beside it never quite catches up.
+	writerCheckpoint = "wal_autocheckpoint(8000)"
+)
+
+type checkpointer struct {
+	conn   *sql.DB
+	dirty  chan struct{} // has room for one
+	ctx    context.Context
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+func startCheckpoints(conn *sql.DB) *checkpointer {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &checkpointer{conn: conn, dirty: make(chan struct{}, 1), ctx: ctx, cancel: cancel, ended: make(chan struct{})}
+	go c.run()
+	return c
+}
+
+// committed says that the log has grown.
+func (c *checkpointer) committed() {
+	select {
+	case c.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (c *checkpointer) run() {
+	defer close(c.ended)
+	for {
+		select {
+		case <-c.dirty:
+		case <-c.ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(checkpointPause):
+		case <-c.ctx.Done():
+			return
+		}
+		for c.ctx.Err() == nil && c.copy() > checkpointBacklog {
+		}
+	}
+}
+
+// copy returns how many pages of the log are left. A failure is left to the
+// writer's own checkpoint, whose commit reports it.
+func (c *checkpointer) copy() int64 {
+	var busy, log, done int64
+	if err := c.conn.QueryRowContext(c.ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &done); err != nil {
+		return 0
+	}
+	return log - done
+}
+
+func (c *checkpointer) close() error {
+	c.cancel()
+	<-c.ended
+	return c.conn.Close()
+}

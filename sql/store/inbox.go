@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/chant-bot/chant/sql/db"
+)
+
+// ErrClosed: the inbox takes nothing more; the forge must send it again.
+var ErrClosed = errors.New("the inbox is closed")
+
+// Bounds of one commit, so that one large body does not hold up many.
+const (
+	maxBatch      = 512
+	maxBatchBytes = 16 << 20
+)
+
+// Wake queues the job that works pending deliveries off, in the transaction
+// that stores them.
+type Wake func(ctx context.Context, tx *sql.Tx) error
+
+// Inbox stores deliveries durably, many in one commit: whatever arrives while
+// one commit reaches the disk goes into the next, without waiting for more.
+type Inbox struct {
+	db      *DB
+	wake    Wake
+	queue   chan *waiter
+	closing chan struct{}
+	closed  chan struct{}
+	stmts   statements
+}
+
+// waiter is one Accept that waits for its commit.
+type waiter struct {
+	row    db.InsertDeliveryParams
+	header []byte
+	body   []byte
+	// answer receives once; it has room, so the writer never waits for it.
+	answer chan accepted
+}
+
+type accepted struct {
+	fresh bool
+	err   error
+}
+
+// NewInbox starts the one writer of d's deliveries. Close ends it.
+func NewInbox(ctx context.Context, d *DB, wake Wake) (*Inbox, error) {
+	stmts, err := prepare(ctx, d.Write, db.InsertDelivery, db.InsertDeliveryContent)
+	if err != nil {
+		return nil, fmt.Errorf("opening the inbox: %w", err)
+	}
+	b := &Inbox{
+		db:      d,
+		wake:    wake,
+		queue:   make(chan *waiter, maxBatch),
+		closing: make(chan struct{}),
+		closed:  make(chan struct{}),
+		stmts:   stmts,
+	}
+	go b.run()
+	return b, nil
+}
+
+// Accept stores d and returns once it is durable. d.State is DeliveryPending,
+// which wakes the worker, or DeliveryIgnored with its Outcome. fresh is false
+// when this instance sent the GUID before; then nothing was stored and nobody
+// woken. When ctx ends first the delivery may still be stored. Safe for
+// concurrent use.
+func (b *Inbox) Accept(ctx context.Context, d Delivery) (fresh bool, err error) {
+	header, err := json.Marshal(d.Header)
+	if err != nil {
+		return false, fmt.Errorf("encoding the header of delivery %s: %w", d.GUID, err)
+	}
+	w := &waiter{row: insertParams(d), header: header, body: blob(d.Body), answer: make(chan accepted, 1)}
+	select {
+	case b.queue <- w:
+	case <-b.closing:
+		return false, ErrClosed
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	select {
+	case a := <-w.answer:
+		return a.fresh, a.err
+	case <-b.closed: // answered or never taken
+		select {
+		case a := <-w.answer:
+			return a.fresh, a.err
+		default:
+			return false, ErrClosed
+		}
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// Close stores what was handed over and ends the writer. Call it once, before
+// the database is closed.
+func (b *Inbox) Close() error {
+	close(b.closing)
+	<-b.closed
+	return b.stmts.close()
+}
+
+func (b *Inbox) run() {
+	defer close(b.closed)
+	for {
+		select {
+		case w := <-b.queue:
+			b.commit(b.gather(w))
+		case <-b.closing:
+			for {
+				select {
+				case w := <-b.queue:
+					b.commit(b.gather(w))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes what is queued by now.
+func (b *Inbox) gather(first *waiter) []*waiter {
+	batch, size := []*waiter{first}, len(first.body)
+	for len(batch) < maxBatch && size < maxBatchBytes {
+		select {
+		case w := <-b.queue:
+			batch, size = append(batch, w), size+len(w.body)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit stores a batch and answers. If one row spoils the transaction, each is
+// tried alone: a bad delivery must not lose its neighbours, the forge sends
+// nothing twice by itself.
+func (b *Inbox) commit(batch []*waiter) {
+	fresh, err := b.store(batch)
+	if err != nil && len(batch) > 1 {
+		for _, w := range batch {
+			b.commit([]*waiter{w})
+		}
+		return
+	}
+	for i, w := range batch {
+		if err != nil {
+			w.answer <- accepted{err: fmt.Errorf("storing a delivery: %w", err)}
+			continue
+		}
+		w.answer <- accepted{fresh: fresh[i]}
+	}
+}
+
+// store runs under no request's context: a caller that leaves must not undo
+// what others wait for.
+func (b *Inbox) store(batch []*waiter) ([]bool, error) {
+	ctx := context.Background()
+	fresh := make([]bool, len(batch))
+	err := b.db.InTx(ctx, func(tx *sql.Tx) error {
+		on, q, pending := b.stmts.in(ctx, tx), new(db.Queries), false
+		for i, w := range batch {
+			ids, err := q.InsertDelivery(ctx, on, w.row)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				continue
+			}
+			content := db.InsertDeliveryContentParams{DeliveryID: ids[0], Header: w.header, Body: w.body}
+			if err := q.InsertDeliveryContent(ctx, on, content); err != nil {
+				return err
+			}
+			fresh[i] = true
+			pending = pending || w.row.State == string(DeliveryPending)
+		}
+		if !pending {
+			return nil
+		}
+		return b.wake(ctx, tx)
+	})
+	return fresh, err
+}
+
+func insertParams(d Delivery) db.InsertDeliveryParams {
+	return db.InsertDeliveryParams{
+		Instance: d.Instance.String(), Guid: d.GUID, Event: d.Event, Action: d.Action, Installation: d.Installation,
+		RepoID: d.Repo.ID, RepoOwner: d.Repo.Owner, RepoName: d.Repo.Name,
+		SenderID: d.Sender.ID, Sender: d.Sender.Login, SenderBot: d.Sender.Bot, ReceivedAt: millis(d.ReceivedAt),
+		State: string(d.State), Outcome: d.Outcome, OutcomeAt: millis(d.OutcomeAt),
+	}
+}

@@ -1,0 +1,170 @@
+// Package store keeps what the server must remember beyond the ledger:
+// deliveries, repositories, what is to be settled, plans, runs, and what was
+// said to whom. It maps rows and owns transactions; it decides nothing, starts
+// no job and knows no worker. Losing this database loses no approval.
+//
+// Every write takes the connection it runs on, a transaction of DB.InTx or
+// DB.InLazyTx, so that a fact and the job that follows from it commit together,
+// or DB.Write. Inside a transaction nothing may use DB.Write: it is the one
+// connection the transaction holds. Reads go to DB.Read and see what is
+// committed.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"modernc.org/sqlite"
+
+	"github.com/chant-bot/chant/sql/db"
+	"github.com/chant-bot/chant/sql/migrations"
+)
+
+// ErrNotFound: no such row.
+var ErrNotFound = errors.New("not found in the store")
+
+// Conn is where a write runs: a transaction or DB.Write.
+type Conn = db.DBTX
+
+// DB is one open database.
+type DB struct {
+	// Write is a single connection: SQLite has one writer, and waiting in this
+	// process is fair where waiting on SQLite's lock is polling.
+	Write *sql.DB
+	// Read serves committed data while Write is busy. It refuses writes.
+	Read *sql.DB
+
+	checkpoints *checkpointer
+}
+
+// readers is the number of concurrent reads.
+const readers = 4
+
+// riverVersion is the queue schema this program was built against.
+const riverVersion = 8
+
+// What a commit waits for. The write-ahead log is replayed in order, so after a
+// power cut a lazy commit is there or it and everything after it is not; no
+// kill or crash of the process loses it. A durable commit takes every commit
+// before it to the disk too.
+const (
+	lazy    = "synchronous(NORMAL)"
+	durable = "synchronous(FULL)"
+)
+
+// Open opens or creates the SQLite database at path and brings its schema up to
+// date.
+func Open(ctx context.Context, path string) (*DB, error) {
+	write, err := open(path, url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", lazy, writerCheckpoint},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening database %s: %w", path, err)
+	}
+	write.SetMaxOpenConns(1)
+	if err := migrate(ctx, write); err != nil {
+		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, err), write.Close())
+	}
+	d := &DB{Write: write}
+	if d.Read, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}}); err == nil {
+		d.Read.SetMaxOpenConns(readers)
+		d.Read.SetMaxIdleConns(readers)
+		var copier *sql.DB
+		if copier, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", lazy}}); err == nil {
+			copier.SetMaxOpenConns(1)
+			d.checkpoints = startCheckpoints(copier)
+			return d, nil
+		}
+	}
+	return nil, errors.Join(fmt.Errorf("opening database %s again: %w", path, err), write.Close())
+}
+
+func open(path string, options url.Values) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}
+	connector, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// migrate runs our migrations and, as one of them, the queue's.
+func migrate(ctx context.Context, conn *sql.DB) error {
+	queue := goose.NewGoMigration(migrations.QueueVersion, &goose.GoFunc{RunTx: queueUp}, nil)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, conn, migrations.SQLite(),
+		goose.WithGoMigrations(queue), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
+
+func queueUp(ctx context.Context, tx *sql.Tx) error {
+	migrator, err := rivermigrate.New(riversqlite.New(nil), nil)
+	if err != nil {
+		return err
+	}
+	_, err = migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: riverVersion})
+	return err
+}
+
+// InTx runs do in one write transaction and commits it unless do fails. When it
+// returns the transaction is on the disk: for facts that somebody was told of,
+// and for what must be known before a step starts.
+func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
+	conn, err := d.Write.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("waiting for the database: %w", err)
+	}
+	_, err = conn.ExecContext(ctx, "PRAGMA "+durable)
+	if err == nil {
+		err = inTx(ctx, conn, do)
+		d.checkpoints.committed()
+		_, back := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA "+lazy)
+		err = errors.Join(err, back)
+	}
+	return errors.Join(err, conn.Close())
+}
+
+// InLazyTx is InTx without waiting for the disk: for what can be derived again
+// from durable facts, such as having worked a delivery off.
+func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
+	defer d.checkpoints.committed()
+	return inTx(ctx, d.Write, do)
+}
+
+type beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}
+
+func inTx(ctx context.Context, on beginner, do func(*sql.Tx) error) error {
+	tx, err := on.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	return nil
+}
+
+// Close closes the database. Whatever was committed stays.
+func (d *DB) Close() error {
+	return errors.Join(d.checkpoints.close(), d.Read.Close(), d.Write.Close())
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/sql/db"
+)
+
+// PlanStatus is how far a plan got.
+type PlanStatus string
+
+// The states of a plan.
+const (
+	PlanQueued  PlanStatus = "queued"
+	PlanRunning PlanStatus = "running"
+	PlanDone    PlanStatus = "done"
+	PlanFailed  PlanStatus = "failed"
+)
+
+// PlanTarget is what settle looks a plan up by: a moved base tip alone does not
+// make another plan count (pr-loop decision 1).
+type PlanTarget struct {
+	RepoKey, Env, Member string
+	Number               int
+	Head, BaseBranch     string
+}
+
+// PlanKey tells plans apart (pr-loop decision 1). The pull request's number is
+// part of it, since two may share a head and a base.
+type PlanKey struct {
+	PlanTarget
+	BaseTip string
+}
+
+// Plan is one attempt to plan a pull request. Document, Report and Sources are
+// JSON, empty until the plan is done and left out of lists.
+type Plan struct {
+	ID int64
+	PlanKey
+	Attempt  int64
+	Tree     string // tree planned; empty until the plan starts
+	Status   PlanStatus
+	Digest   digest.Digest
+	Error    string // for people
+	Created  time.Time
+	Finished time.Time
+	Document []byte
+	Report   []byte
+	Sources  []byte
+}
+
+// Plans keeps the plans of pull requests.
+type Plans struct{ db *DB }
+
+// NewPlans is the store of plans in d.
+func NewPlans(d *DB) Plans { return Plans{d} }
+
+// Ensure returns the newest plan of a key, or queues the first one. With again
+// it queues another attempt unless one is queued or running. created tells that
+// the caller must queue the job, in the same transaction.
+func (s Plans) Ensure(ctx context.Context, tx *sql.Tx, key PlanKey, again bool, at time.Time) (id int64, created bool, err error) {
+	q := new(db.Queries)
+	newest, err := q.NewestAttempt(ctx, tx, db.NewestAttemptParams{
+		RepoKey: key.RepoKey, Env: key.Env, Member: key.Member, Number: int64(key.Number),
+		Head: key.Head, BaseBranch: key.BaseBranch, BaseTip: key.BaseTip,
+	})
+	switch status := PlanStatus(newest.Status); {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return 0, false, fmt.Errorf("looking for a plan of %s: %w", key.Head, err)
+	case !again || status == PlanQueued || status == PlanRunning:
+		return newest.ID, false, nil
+	}
+	id, err = q.InsertPlan(ctx, tx, db.InsertPlanParams{
+		RepoKey: key.RepoKey, Env: key.Env, Member: key.Member, Number: int64(key.Number),
+		Head: key.Head, BaseBranch: key.BaseBranch, BaseTip: key.BaseTip,
+		Attempt: newest.Attempt + 1, CreatedAt: millis(at), Document: []byte{},
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("queueing a plan of %s: %w", key.Head, err)
+	}
+	return id, true, nil
+}
+
+// Start says that planning of tree begins, again after a crash. It reports
+// false for a plan that has ended.
+func (s Plans) Start(ctx context.Context, on Conn, id int64, tree string) (bool, error) {
+	n, err := new(db.Queries).StartPlan(ctx, on, db.StartPlanParams{ID: id, Tree: tree})
+	if err != nil {
+		return false, fmt.Errorf("starting plan %d: %w", id, err)
+	}
+	return n == 1, nil
+}
+
+// PlanResult is how a plan ended: PlanDone with a digest and documents, or
+// PlanFailed with an error and what documents there are.
+type PlanResult struct {
+	Status   PlanStatus
+	Digest   digest.Digest
+	Error    string
+	Document []byte
+	Report   []byte
+	Sources  []byte
+}
+
+// Finish records the end of a plan, once: it reports false for a plan that has
+// ended, and changes nothing.
+func (s Plans) Finish(ctx context.Context, on Conn, id int64, r PlanResult, at time.Time) (bool, error) {
+	n, err := new(db.Queries).FinishPlan(ctx, on, db.FinishPlanParams{
+		ID: id, Status: string(r.Status), Digest: r.Digest.String(), Error: r.Error, FinishedAt: millis(at),
+		Document: blob(r.Document), Report: blob(r.Report), Sources: blob(r.Sources),
+	})
+	if err != nil {
+		return false, fmt.Errorf("finishing plan %d: %w", id, err)
+	}
+	return n == 1, nil
+}
+
+// Get reads one plan; ErrNotFound.
+func (s Plans) Get(ctx context.Context, id int64) (Plan, error) {
+	row, err := new(db.Queries).GetPlan(ctx, s.db.Read, id)
+	if err != nil {
+		return Plan{}, notFound(err, "reading plan %d", id)
+	}
+	return plan(row)
+}
+
+// Newest reads the newest plan of a target, of any state and base tip;
+// ErrNotFound.
+func (s Plans) Newest(ctx context.Context, t PlanTarget) (Plan, error) {
+	row, err := new(db.Queries).NewestPlan(ctx, s.db.Read, db.NewestPlanParams{
+		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, Number: int64(t.Number), Head: t.Head, BaseBranch: t.BaseBranch,
+	})
+	if err != nil {
+		return Plan{}, notFound(err, "looking for the plan of %s", t.Head)
+	}
+	return plan(row)
+}
+
+// OfPull lists the newest plans of a pull request, newest first, for every
+// head, without documents: the earlier digests a note shows.
+func (s Plans) OfPull(ctx context.Context, repoKey string, number, limit int) ([]Plan, error) {
+	rows, err := new(db.Queries).PlansOfPull(ctx, s.db.Read, db.PlansOfPullParams{
+		RepoKey: repoKey, Number: int64(number), Limit: clampLimit(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing plans of pull request %d: %w", number, err)
+	}
+	return lightPlans(rows, func(row db.PlansOfPullRow) db.ListPlansRow { return db.ListPlansRow(row) })
+}
+
+// List pages through plans, newest first, without documents. before is the ID
+// to go on from, 0 for the newest.
+func (s Plans) List(ctx context.Context, before int64, limit int) ([]Plan, error) {
+	rows, err := new(db.Queries).ListPlans(ctx, s.db.Read, db.ListPlansParams{Before: orNewest(before), Count: clampLimit(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("listing plans: %w", err)
+	}
+	return lightPlans(rows, func(row db.ListPlansRow) db.ListPlansRow { return row })
+}
+
+func lightPlans[R any](rows []R, light func(R) db.ListPlansRow) ([]Plan, error) {
+	out := make([]Plan, len(rows))
+	for i, r := range rows {
+		row, err := light(r), error(nil)
+		out[i], err = plan(db.Plan{
+			ID: row.ID, RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, Number: row.Number, Head: row.Head,
+			BaseBranch: row.BaseBranch, BaseTip: row.BaseTip, Attempt: row.Attempt, Tree: row.Tree, Status: row.Status,
+			Digest: row.Digest, Error: row.Error, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func plan(row db.Plan) (Plan, error) {
+	p := Plan{
+		ID: row.ID,
+		PlanKey: PlanKey{
+			PlanTarget: PlanTarget{
+				RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, Number: int(row.Number),
+				Head: row.Head, BaseBranch: row.BaseBranch,
+			},
+			BaseTip: row.BaseTip,
+		},
+		Attempt: row.Attempt, Tree: row.Tree, Status: PlanStatus(row.Status), Error: row.Error,
+		Created: fromMillis(row.CreatedAt), Finished: fromMillis(row.FinishedAt),
+		Document: row.Document, Report: row.Report, Sources: row.Sources,
+	}
+	if err := p.Digest.UnmarshalText([]byte(row.Digest)); err != nil {
+		return Plan{}, fmt.Errorf("digest of plan %d: %w", row.ID, err)
+	}
+	return p, nil
+}

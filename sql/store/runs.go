@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chant-bot/chant/sql/db"
+)
+
+// RunTarget is what one apply works on.
+type RunTarget struct {
+	RepoKey, Env, Member string
+}
+
+// Run is one apply of a commit. State is the engine's run state as it encodes
+// it; lists leave it out. Status is a word of whoever runs it.
+type Run struct {
+	ID int64
+	RunTarget
+	Commit  string
+	Status  string
+	State   []byte
+	Created time.Time
+	Updated time.Time
+}
+
+// RunEvent is one thing that happened in a run; Event is JSON.
+type RunEvent struct {
+	Seq   int64 // from 1, without gaps
+	At    time.Time
+	Event []byte
+}
+
+// Runs keeps applies, step by step. What must be known before a step starts is
+// saved with DB.InTx.
+type Runs struct{ db *DB }
+
+// NewRuns is the store of runs in d.
+func NewRuns(d *DB) Runs { return Runs{d} }
+
+// Create stores a new run and returns its ID.
+func (s Runs) Create(ctx context.Context, on Conn, t RunTarget, commit, status string, state []byte, at time.Time) (int64, error) {
+	id, err := new(db.Queries).InsertRun(ctx, on, db.InsertRunParams{
+		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, CommitSha: commit, Status: status, State: blob(state), CreatedAt: millis(at),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("storing a run of %s: %w", commit, err)
+	}
+	return id, nil
+}
+
+// Save replaces status and state of a run; ErrNotFound.
+func (s Runs) Save(ctx context.Context, on Conn, id int64, status string, state []byte, at time.Time) error {
+	n, err := new(db.Queries).SaveRun(ctx, on, db.SaveRunParams{ID: id, Status: status, State: blob(state), UpdatedAt: millis(at)})
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("saving run %d: %w", id, err)
+	}
+	return nil
+}
+
+// Get reads one run; ErrNotFound.
+func (s Runs) Get(ctx context.Context, id int64) (Run, error) {
+	row, err := new(db.Queries).GetRun(ctx, s.db.Read, id)
+	return run(row, err)
+}
+
+// Newest reads the newest run of a target; ErrNotFound.
+func (s Runs) Newest(ctx context.Context, t RunTarget) (Run, error) {
+	row, err := new(db.Queries).NewestRun(ctx, s.db.Read, db.NewestRunParams{RepoKey: t.RepoKey, Env: t.Env, Member: t.Member})
+	return run(row, err)
+}
+
+// NewestOf reads the newest run of a commit; ErrNotFound.
+func (s Runs) NewestOf(ctx context.Context, t RunTarget, commit string) (Run, error) {
+	row, err := new(db.Queries).NewestRunOfCommit(ctx, s.db.Read, db.NewestRunOfCommitParams{
+		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, CommitSha: commit,
+	})
+	return run(row, err)
+}
+
+// List pages through runs, newest first, without their state. before is the ID
+// to go on from, 0 for the newest.
+func (s Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
+	rows, err := new(db.Queries).ListRuns(ctx, s.db.Read, db.ListRunsParams{Before: orNewest(before), Count: clampLimit(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("listing runs: %w", err)
+	}
+	out := make([]Run, len(rows))
+	for i, row := range rows {
+		out[i], _ = run(db.Run{
+			ID: row.ID, RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, CommitSha: row.CommitSha,
+			Status: row.Status, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		}, nil)
+	}
+	return out, nil
+}
+
+// Append adds one event and returns its number.
+func (s Runs) Append(ctx context.Context, on Conn, id int64, event []byte, at time.Time) (int64, error) {
+	seq, err := new(db.Queries).AppendRunEvent(ctx, on, db.AppendRunEventParams{RunID: id, At: millis(at), Event: blob(event)})
+	if err != nil {
+		return 0, fmt.Errorf("adding an event to run %d: %w", id, err)
+	}
+	return seq, nil
+}
+
+// Events lists events of a run numbered above after, in order.
+func (s Runs) Events(ctx context.Context, id, after int64, limit int) ([]RunEvent, error) {
+	rows, err := new(db.Queries).RunEvents(ctx, s.db.Read, db.RunEventsParams{RunID: id, Seq: after, Limit: clampLimit(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("reading events of run %d: %w", id, err)
+	}
+	out := make([]RunEvent, len(rows))
+	for i, row := range rows {
+		out[i] = RunEvent{Seq: row.Seq, At: fromMillis(row.At), Event: row.Event}
+	}
+	return out, nil
+}
+
+func run(row db.Run, err error) (Run, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("reading a run: %w", err)
+	}
+	return Run{
+		ID:        row.ID,
+		RunTarget: RunTarget{RepoKey: row.RepoKey, Env: row.Env, Member: row.Member},
+		Commit:    row.CommitSha, Status: row.Status, State: row.State,
+		Created: fromMillis(row.CreatedAt), Updated: fromMillis(row.UpdatedAt),
+	}, nil
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/chant-bot/chant/sql/db"
+)
+
+// SubjectKind is what settle works on.
+type SubjectKind string
+
+// The kinds of subjects.
+const (
+	SubjectPull   SubjectKind = "pull"
+	SubjectBranch SubjectKind = "branch"
+)
+
+// Subject is one pull request, named by its number, or one branch.
+type Subject struct {
+	RepoKey string
+	Kind    SubjectKind
+	Name    string
+}
+
+// Pull is the subject of a pull request.
+func Pull(repoKey string, number int) Subject {
+	return Subject{RepoKey: repoKey, Kind: SubjectPull, Name: strconv.Itoa(number)}
+}
+
+// Branch is the subject of a branch.
+func Branch(repoKey, name string) Subject {
+	return Subject{RepoKey: repoKey, Kind: SubjectBranch, Name: name}
+}
+
+// SubjectState is how far settle is behind the facts.
+type SubjectState struct {
+	Subject
+	Generation, Settled int64
+	Open                bool
+	UpdatedAt           time.Time
+}
+
+// Subjects counts the facts about what settle works on, so that a fact which
+// arrives while a settle runs is never taken for settled. The queue alone
+// cannot: it drops a job that equals a running one.
+type Subjects struct{ db *DB }
+
+// NewSubjects is the store of subjects in d.
+func NewSubjects(d *DB) Subjects { return Subjects{d} }
+
+// Raise says that a new fact about s is stored. Call it in the transaction
+// that stores the fact and queues the settle. It returns the new generation. A
+// subject that was never raised starts open.
+func (s Subjects) Raise(ctx context.Context, on Conn, sub Subject, at time.Time) (int64, error) {
+	generation, err := new(db.Queries).RaiseSubject(ctx, on, db.RaiseSubjectParams{
+		RepoKey: sub.RepoKey, Kind: string(sub.Kind), Name: sub.Name, UpdatedAt: millis(at),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("raising %s %s: %w", sub.Kind, sub.Name, err)
+	}
+	return generation, nil
+}
+
+// BeginSettle returns the generation a settle that starts now sees whole, 0 for
+// a subject never raised. Ask before the first fact is read.
+func (s Subjects) BeginSettle(ctx context.Context, sub Subject) (int64, error) {
+	state, err := s.Get(ctx, sub)
+	return state.Generation, ignoreNotFound(err)
+}
+
+// EndSettle records that a settle saw the generation whole, and reports whether
+// a newer one exists: then settle runs again. Call it in the transaction that
+// stores what settle found and queues the next one.
+func (s Subjects) EndSettle(ctx context.Context, on Conn, sub Subject, generation int64) (again bool, err error) {
+	newest, err := new(db.Queries).EndSettle(ctx, on, db.EndSettleParams{
+		RepoKey: sub.RepoKey, Kind: string(sub.Kind), Name: sub.Name, Seen: generation,
+	})
+	if err != nil {
+		err = notFound(err, "ending the settle of %s %s", sub.Kind, sub.Name)
+		return false, ignoreNotFound(err)
+	}
+	return newest > generation, nil
+}
+
+// SetOpen says whether sweeps visit s. Only what a settle read from the forge
+// counts, an event does not.
+func (s Subjects) SetOpen(ctx context.Context, on Conn, sub Subject, open bool) error {
+	err := new(db.Queries).SetSubjectOpen(ctx, on, db.SetSubjectOpenParams{
+		RepoKey: sub.RepoKey, Kind: string(sub.Kind), Name: sub.Name, Open: open,
+	})
+	if err != nil {
+		return fmt.Errorf("opening or closing %s %s: %w", sub.Kind, sub.Name, err)
+	}
+	return nil
+}
+
+// Get reads one subject; ErrNotFound.
+func (s Subjects) Get(ctx context.Context, sub Subject) (SubjectState, error) {
+	row, err := new(db.Queries).GetSubject(ctx, s.db.Read, db.GetSubjectParams{
+		RepoKey: sub.RepoKey, Kind: string(sub.Kind), Name: sub.Name,
+	})
+	if err != nil {
+		return SubjectState{}, notFound(err, "reading %s %s", sub.Kind, sub.Name)
+	}
+	return subject(row), nil
+}
+
+// ToSettle lists what a sweep visits: every open subject, and closed ones whose
+// last facts no settle has seen.
+func (s Subjects) ToSettle(ctx context.Context) ([]SubjectState, error) {
+	rows, err := new(db.Queries).ListSubjectsToSettle(ctx, s.db.Read)
+	if err != nil {
+		return nil, fmt.Errorf("listing what to settle: %w", err)
+	}
+	out := make([]SubjectState, len(rows))
+	for i, row := range rows {
+		out[i] = subject(row)
+	}
+	return out, nil
+}
+
+func subject(row db.Subject) SubjectState {
+	return SubjectState{
+		Subject:    Subject{RepoKey: row.RepoKey, Kind: SubjectKind(row.Kind), Name: row.Name},
+		Generation: row.Generation, Settled: row.SettledGeneration, Open: row.Open, UpdatedAt: fromMillis(row.UpdatedAt),
+	}
+}
