@@ -36,19 +36,16 @@ func DocumentPath(prefix string, d digest.Digest) string {
 }
 
 func sharded(dir, env, sha string) string {
-	shard := sha
-	if len(sha) > 2 {
-		shard = sha[:2]
-	}
-	return dir + envSegment(env) + "/" + url.PathEscape(shard) + "/" + url.PathEscape(sha) + ".json"
+	sha = strings.ReplaceAll(url.PathEscape(sha), ".", "%2E") // hex digits; anything else stays in its folder
+	return dir + envSegment(env) + "/" + sha[:min(2, len(sha))] + "/" + sha + ".json"
 }
 
 // envSegment keeps an environment's name inside its folder, and one named
 // "prod.attempt" out of the attempt of prod.
 func envSegment(env string) string {
 	s := url.PathEscape(env)
-	if rest, found := strings.CutSuffix(s, ".attempt"); found {
-		return rest + "%2Eattempt"
+	if env == "." || env == ".." || strings.HasSuffix(env, ".attempt") {
+		s = strings.ReplaceAll(s, ".", "%2E")
 	}
 	return s
 }
