@@ -65,7 +65,7 @@ func (c *content) digest() (digest.Digest, error) {
 		if c.provisional[e.Member] {
 			return digest.Value{}, false
 		}
-		return e.record().object(), true
+		return e.object(), true
 	})
 	h.Raw(`,"members":`)
 	writeList(h, c.members, func(m *Member) (digest.Value, bool) {

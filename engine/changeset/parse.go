@@ -128,7 +128,7 @@ func entryOf(o object) Entry {
 	if !e.Action.known() {
 		o.fail("action", "is %q, which this version does not know", e.Action)
 	}
-	e.Extra = o.beyond(e.record())
+	e.Extra = o.beyond(append(e.record(), digest.Field{Key: "attributes", Value: o.v.Get("attributes")}))
 	return e
 }
 

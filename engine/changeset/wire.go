@@ -52,20 +52,19 @@ func (r *record) extra(fields map[string]digest.Value) {
 
 func (r record) object() digest.Value { return digest.ObjectFrom(r...) }
 
-// MarshalJSON keeps the order of r.
-func (r record) MarshalJSON() ([]byte, error) {
+// json keeps the order of r.
+func (r record) json() []byte {
 	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range r {
-		if i > 0 {
-			b.WriteByte(',')
-		}
+	separator := byte('{')
+	for _, f := range r {
+		b.WriteByte(separator)
 		b.WriteString(digest.StringOf(f.Key).String())
 		b.WriteByte(':')
 		b.WriteString(f.Value.String())
+		separator = ','
 	}
 	b.WriteByte('}')
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 func (h Hole) record() record {
@@ -100,6 +99,7 @@ func (a Attribute) record() record {
 	return r
 }
 
+// record has every property but the attributes, which are a list of records.
 func (e *Entry) record() record {
 	r := make(record, 0, 16)
 	r.text("member", e.Member)
@@ -117,13 +117,19 @@ func (e *Entry) record() record {
 	r.optional("disruption", e.Disruption)
 	r.optional("region", e.Region)
 	r.optional("scope", e.Scope)
+	r.extra(e.Extra)
+	return r
+}
+
+// object is the entry as it is hashed.
+func (e *Entry) object() digest.Value {
 	attributes := make([]digest.Value, len(e.Attributes))
 	for i := range e.Attributes {
 		attributes[i] = e.Attributes[i].record().object()
 	}
+	r := e.record()
 	r.add("attributes", digest.ArrayOf(attributes...))
-	r.extra(e.Extra)
-	return r
+	return r.object()
 }
 
 func holeList(holes []Hole) digest.Value {
@@ -135,16 +141,25 @@ func holeList(holes []Hole) digest.Value {
 }
 
 // MarshalJSON writes the fields, then Extra.
-func (h Hole) MarshalJSON() ([]byte, error) { return h.record().MarshalJSON() }
+func (h Hole) MarshalJSON() ([]byte, error) { return h.record().json(), nil }
 
 // MarshalJSON writes the fields, then Extra.
-func (s SideEffect) MarshalJSON() ([]byte, error) { return s.record().MarshalJSON() }
+func (s SideEffect) MarshalJSON() ([]byte, error) { return s.record().json(), nil }
 
 // MarshalJSON writes the fields, then Extra.
-func (a Attribute) MarshalJSON() ([]byte, error) { return a.record().MarshalJSON() }
+func (a Attribute) MarshalJSON() ([]byte, error) { return a.record().json(), nil }
 
-// MarshalJSON writes the fields, then Extra.
-func (e Entry) MarshalJSON() ([]byte, error) { return e.record().MarshalJSON() }
+// MarshalJSON writes the fields, then Extra, then the attributes.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	attributes, err := encode(list(e.Attributes), "")
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSuffix(e.record().json(), []byte("}"))
+	text = append(text, `,"attributes":`...)
+	text = append(text, attributes...)
+	return append(text, '}'), nil
+}
 
 // MarshalJSON writes holes as a list even when there are none.
 func (m Member) MarshalJSON() ([]byte, error) {
