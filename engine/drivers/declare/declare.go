@@ -21,6 +21,7 @@ const (
 	maxBytes = 1 << 20
 	maxDepth = 64
 	maxNodes = 100_000 // values in a file, YAML aliases expanded
+	maxKey   = 512     // bytes of a key; keys are joined to name fields
 	maxFiles = 20_000  // component files in a project
 )
 

@@ -164,6 +164,9 @@ func (p *scanner) object(depth int) (*project.Node, error) {
 		if err != nil {
 			return err
 		}
+		if len(key) > maxKey {
+			return unparseable(p.file, line, "", "a key is longer than %d bytes", maxKey)
+		}
 		if first, dup := lines[key]; dup {
 			return unparseable(p.file, line, "remove one of them", "key %q stands twice, first on line %d", key, first)
 		}

@@ -35,7 +35,11 @@ func parseYAML(data []byte, file string) (*project.Node, error) {
 		return nil, unparseable(file, 1, "", "is empty")
 	}
 	c := &converter{file: file, open: map[*yaml.Node]bool{}}
-	return c.node(doc.Content[0], 0)
+	n, err := c.node(doc.Content[0], 0)
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
@@ -109,6 +113,9 @@ func (c *converter) mapping(n *project.Node, y *yaml.Node, depth int) error {
 			return unparseable(c.file, key.Line, "write the fields out", "merge keys (<<) are not supported")
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 			return unparseable(c.file, key.Line, "put the key in quotes", "a key must be a string")
+		}
+		if len(key.Value) > maxKey {
+			return unparseable(c.file, key.Line, "", "a key is longer than %d bytes", maxKey)
 		}
 		if first, dup := lines[key.Value]; dup {
 			return unparseable(c.file, key.Line, "remove one of them", "key %q stands twice, first on line %d", key.Value, first)
