@@ -1,0 +1,430 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chant-bot/chant/comments/command"
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/forges"
+)
+
+// gateAt is a gate a comment can speak to: its plan, and what was shown of it.
+type gateAt struct {
+	policy   Policy
+	prefix   string
+	report   report.Report
+	document *changeset.Document
+	shown    shown
+	rule     *gate.ReviewRule
+	pageURL  string
+}
+
+// place is where a comment stands.
+type place struct {
+	change engine.Change // zero for a commit comment
+	gates  []gateAt
+}
+
+// candidates are the gates a comment can speak to: those of the open pull
+// request it stands on, else those of the green commits that wait.
+func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.CommentRef) (place, error) {
+	var at place
+	if ref.Number > 0 {
+		change, err := site.Forge.Change(ctx, site.Repo, ref.Number)
+		if err != nil {
+			return at, err
+		}
+		if at.change = change; change.State == engine.Open {
+			at.gates, err = c.pullGates(ctx, site, change)
+			return at, err
+		}
+	}
+	runs, _, err := c.runsOf(ctx, site, ref)
+	if err != nil {
+		return at, err
+	}
+	for _, run := range runs {
+		a := run.Apply
+		if a.Set == nil || a.Report.Status != report.Refused || a.Report.Digest.IsZero() {
+			continue
+		}
+		at.gates = append(at.gates, gateAt{
+			policy: a.Policy, prefix: a.Prefix, report: a.Report, document: a.Set.Document, shown: a.Set.shown(),
+			rule: a.greenRule(), pageURL: c.runURL(run.ID),
+		})
+	}
+	return at, nil
+}
+
+func (c *Commander) pullGates(ctx context.Context, site *Site, change engine.Change) ([]gateAt, error) {
+	plans, err := c.Facts.Planned(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
+	if err != nil || len(plans) == 0 {
+		return nil, err
+	}
+	if err := site.FetchBranch(ctx, change.BaseBranch); err != nil {
+		return nil, err
+	}
+	tip, err := site.Clone.Resolve(ctx, site.branchRef(change.BaseBranch))
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.boundDeclaration(ctx, site, tip, change.Head)
+	if err != nil {
+		return nil, err
+	}
+	var gates []gateAt
+	for _, plan := range plans {
+		policy, ok := c.policyFor(d, change.BaseBranch, plan.Env)
+		if !ok || plan.Report.Digest.IsZero() {
+			continue
+		}
+		g := gateAt{policy: policy, prefix: prefixOf(plan.Member), report: plan.Report, document: plan.Document, shown: plan.Shown, pageURL: c.planURL(plan.ID)}
+		if policy.ReviewRules {
+			if g.rule, err = site.reviewRule(ctx, change, plan.Report.Base); err != nil {
+				return nil, err
+			}
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+// runsOf are the newest applies of the branch a comment belongs to: the base of
+// its pull request, the default branch for a comment on a commit.
+func (c *Commander) runsOf(ctx context.Context, site *Site, ref engine.CommentRef) (runs []KeptRun, branch string, err error) {
+	if ref.Number > 0 {
+		change, err := site.Forge.Change(ctx, site.Repo, ref.Number)
+		if err != nil {
+			return nil, "", err
+		}
+		branch = change.BaseBranch
+	} else {
+		_, info, err := site.Forge.Repository(ctx, site.Repo)
+		if err != nil {
+			return nil, "", err
+		}
+		branch = info.DefaultBranch
+	}
+	if err := site.FetchBranch(ctx, branch); err != nil {
+		return nil, branch, err
+	}
+	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
+	if err != nil {
+		return nil, branch, err
+	}
+	d, err := site.Declaration(ctx, tip)
+	if err != nil {
+		return nil, branch, err
+	}
+	for _, env := range d.EnvsOf(branch, c.DefaultEnv) {
+		for _, member := range members(d) {
+			run, found, err := c.Facts.NewestRun(ctx, site.Repo, env.Name, member)
+			if err != nil {
+				return nil, branch, err
+			}
+			if found {
+				runs = append(runs, run)
+			}
+		}
+	}
+	return runs, branch, nil
+}
+
+// approve counts an approval of exactly the digest named, or says why not.
+func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+	at, err := c.candidates(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	g, refused := at.pick(cmd)
+	if refused != nil {
+		if refused.Kind == note.UnknownPlan {
+			if older, err := c.older(ctx, site, at, cmd.Digest); err != nil {
+				return answer{}, err
+			} else if older {
+				refused.Kind = note.OlderPlan
+			}
+		}
+		return refusal(refused.Kind, *refused), nil
+	}
+	bare := note.Refused{Op: g.report.Op, Gate: g.report.Gate, Given: cmd.Digest, Now: g.report.Digest, RunURL: g.pageURL}
+	if len(g.policy.Refuse) > 0 {
+		bare.Names = g.policy.Refuse
+		return refusal(note.Unenforced, bare), nil
+	}
+	principal := site.Repo.Instance.Principal(comment.Author.Login)
+	who := site.approvers(g.policy.Env, g.rule)
+	if reason := who.refuse(ctx, principal); who.err != nil {
+		return answer{}, who.err
+	} else if reason != "" {
+		bare.Detail, bare.Names = reason, []string{comment.Author.Login}
+		return refusal(g.kindOf(principal), bare), nil
+	}
+	kind, err := c.writeApproval(ctx, site, *g, comment, principal, cmd.Digest)
+	if err != nil || kind != "" {
+		return refusal(kind, bare), err
+	}
+	if err := c.raise(ctx, site, at); err != nil {
+		return answer{}, err
+	}
+	return answer{reply: c.acceptedReply(comment, cmd, *g), rule: "approval of the digest shown", digest: cmd.Digest}, nil
+}
+
+// acceptedReply is only words where the place takes no reaction.
+func (c *Commander) acceptedReply(comment forges.Comment, cmd command.Command, g gateAt) string {
+	if comment.Ref.Kind != engine.Review {
+		return ""
+	}
+	return note.Accepted(cmd, g.report.Op, g.report.Gate, cmd.Digest)
+}
+
+// pick finds the one gate a command speaks to.
+func (at place) pick(cmd command.Command) (*gateAt, *note.Refused) {
+	if at.change.Number > 0 && at.change.State != engine.Open {
+		if n, _, ok := project.PullOf(cmd.Op); ok && n == at.change.Number {
+			r := at.line(note.MergedAlready)
+			return nil, r
+		}
+	}
+	var named, matching []*gateAt
+	for i := range at.gates {
+		g := &at.gates[i]
+		if cmd.Op != "" && (g.report.Op != cmd.Op || g.report.Gate != cmd.Gate) {
+			continue
+		}
+		named = append(named, g)
+		if !cmd.Digest.IsZero() && digest.Same(g.report.Digest, cmd.Digest) {
+			matching = append(matching, g)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return nil, at.line(note.NothingWaits)
+	case cmd.Digest.IsZero():
+		return nil, place{gates: deref(named)}.line(note.NoDigest)
+	case len(matching) == 0:
+		r := place{gates: deref(named)}.line(note.UnknownPlan)
+		r.Given = cmd.Digest
+		return nil, r
+	case len(matching) > 1:
+		// Two environments plan alike: an approval is of one of them.
+		r := place{gates: deref(matching)}.line(note.NoDigest)
+		r.Detail = "more than one gate waits for this digest; name the op and the gate"
+		return nil, r
+	}
+	return matching[0], nil
+}
+
+// line is a refusal that carries the line to copy where one gate waits.
+func (at place) line(kind note.Kind) *note.Refused {
+	r := &note.Refused{Kind: kind}
+	if len(at.gates) > 0 {
+		g := at.gates[0]
+		r.Op, r.Gate, r.Now, r.RunURL = g.report.Op, g.report.Gate, g.report.Digest, g.pageURL
+	}
+	return r
+}
+
+func deref(gates []*gateAt) []gateAt {
+	out := make([]gateAt, len(gates))
+	for i, g := range gates {
+		out[i] = *g
+	}
+	return out
+}
+
+// kindOf tells which rule keeps a principal from approving here.
+func (g gateAt) kindOf(principal string) note.Kind {
+	if g.rule == nil || g.rule.Refuse(principal) == "" {
+		return note.NotAnApprover
+	}
+	without := *g.rule
+	if without.NeedReview = false; without.Refuse(principal) == "" {
+		return note.NoReview
+	}
+	if without.Unresolved = nil; without.Refuse(principal) == "" {
+		return note.AuthorsUnknown
+	}
+	return note.WroteChange
+}
+
+// older tells whether a digest is of an earlier plan of the pull request.
+func (c *Commander) older(ctx context.Context, site *Site, at place, d digest.Digest) (bool, error) {
+	for _, g := range at.gates {
+		if g.report.PR == nil {
+			continue
+		}
+		earlier, err := c.Facts.Earlier(ctx, site.Repo, *g.report.PR, g.policy.Env.Name, g.report.Member, g.report.Digest)
+		if err != nil {
+			return false, err
+		}
+		for _, k := range earlier {
+			if digest.Same(k.Report.Digest, d) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// writeApproval appends the approval, with the document it approves, unless the
+// same comment was counted before. A revocation that came after the comment was
+// written refuses it, whatever came between (soundness I3).
+func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, comment forges.Comment, principal string, d digest.Digest) (note.Kind, error) {
+	var kind note.Kind
+	_, err := site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		kind = ""
+		lines, err := gateLines(snap, g.prefix, g.report.Op)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			if l.IsResolution() && l.URL == comment.URL && digest.Same(l.PlanDigest, d) && l.Gate == g.report.Gate {
+				return nil, nil
+			}
+		}
+		if last := gate.LastRevocation(lines, g.report.Op, g.report.Gate, g.policy.Env.Name); last != nil {
+			if at, ok := last.Time(); !ok || !stampOf(comment).After(at) {
+				kind = note.Revoked
+				return nil, nil
+			}
+		}
+		files, sources, err := approvalFiles(g.prefix, g.document, g.shown)
+		if err != nil {
+			return nil, err
+		}
+		line, err := gate.NewResolution(gate.Approval{
+			Act: gate.Act{
+				Op: g.report.Op, Gate: g.report.Gate, Env: g.policy.Env.Name,
+				By: principal, URL: comment.URL, Origin: "forge",
+			},
+			Digest: d, Sources: sources,
+		}, lines, c.Now())
+		if errors.Is(err, gate.ErrSkew) {
+			kind = note.ClockAhead
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return append(files, ledger.File{Path: gate.Path(g.prefix, g.report.Op), Content: line.Line(), Append: true}), nil
+	})
+	return kind, err
+}
+
+// revoke takes back every approval of the gates a comment speaks to, for good
+// (decision 6). It works whether or not anything waits.
+func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+	at, err := c.candidates(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	acts, err := c.revocations(ctx, site, at, cmd)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(acts) == 0 {
+		return refusal(note.NothingWaits, note.Refused{}), nil
+	}
+	for _, act := range acts {
+		act.By, act.URL, act.Origin = site.Repo.Instance.Principal(comment.Author.Login), comment.URL, "forge"
+		if err := c.Revoke(ctx, site, act.prefix, act.Act); err != nil {
+			return answer{}, err
+		}
+	}
+	if err := c.raise(ctx, site, at); err != nil {
+		return answer{}, err
+	}
+	reply := ""
+	if comment.Ref.Kind == engine.Review {
+		reply = note.Accepted(cmd, acts[0].Op, acts[0].Gate, digest.Digest{})
+	}
+	return answer{reply: reply, rule: "revocation"}, nil
+}
+
+
+type revocation struct {
+	gate.Act
+	prefix string
+}
+
+// revocations are the gates to revoke at: the ones that wait here, and on a
+// pull request its own in every env, merged or not.
+func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd command.Command) ([]revocation, error) {
+	var out []revocation
+	add := func(prefix, op, gateName, env string) {
+		if cmd.Op != "" && (cmd.Op != op || cmd.Gate != gateName) {
+			return
+		}
+		for _, r := range out {
+			if r.Op == op && r.Gate == gateName && r.Env == env {
+				return
+			}
+		}
+		out = append(out, revocation{prefix: prefix, Act: gate.Act{Op: op, Gate: gateName, Env: env}})
+	}
+	for _, g := range at.gates {
+		add(g.prefix, g.report.Op, g.report.Gate, g.policy.Env.Name)
+	}
+	if at.change.Number == 0 {
+		return out, nil
+	}
+	tip, err := site.Clone.Resolve(ctx, site.branchRef(at.change.BaseBranch))
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.boundDeclaration(ctx, site, tip, tip)
+	if err != nil {
+		return nil, err
+	}
+	for _, env := range d.EnvsOf(at.change.BaseBranch, c.DefaultEnv) {
+		for _, member := range members(d) {
+			add(prefixOf(member), project.OpPull(at.change.Number, member), env.Gate, env.Name)
+		}
+	}
+	return out, nil
+}
+
+// Revoke appends a revocation. Doing it again with the same address writes
+// nothing when it is the newest word already.
+func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) error {
+	_, err := site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		lines, err := gateLines(snap, prefix, act.Op)
+		if err != nil {
+			return nil, err
+		}
+		last := gate.LastRevocation(lines, act.Op, act.Gate, act.Env)
+		if act.URL != "" && last != nil && last.URL == act.URL {
+			return nil, nil
+		}
+		line, err := gate.NewRevocation(act, lines, st.Now())
+		if err != nil {
+			return nil, err
+		}
+		return []ledger.File{{Path: gate.Path(prefix, act.Op), Content: line.Line(), Append: true}}, nil
+	})
+	return err
+}
+
+// raise settles what an act can have changed.
+func (c *Commander) raise(ctx context.Context, site *Site, at place) error {
+	if at.change.Number == 0 {
+		_, info, err := site.Forge.Repository(ctx, site.Repo)
+		if err != nil {
+			return err
+		}
+		return c.Next.Raise(ctx, site.Repo, BranchOf(info.DefaultBranch))
+	}
+	if err := c.Next.Raise(ctx, site.Repo, PullOf(at.change.Number)); err != nil {
+		return err
+	}
+	return c.Next.Raise(ctx, site.Repo, BranchOf(at.change.BaseBranch))
+}

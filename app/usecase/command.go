@@ -1,0 +1,299 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chant-bot/chant/comments/command"
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/forges"
+)
+
+// AuditRow is one decision, refusals too.
+type AuditRow struct {
+	Actor, Delivery, Action string
+	Digest                  digest.Digest
+	Rule, Result, Detail    string
+}
+
+// Audit keeps every decision.
+type Audit interface {
+	Audit(ctx context.Context, repo engine.Repo, row AuditRow) error
+}
+
+// Requests are plans and applies a person asked for.
+type Requests interface {
+	// RequestPlan plans a head again, or for the first time where it is not
+	// planned unasked.
+	RequestPlan(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) error
+	// RequestApply applies a commit again though an apply of it ended.
+	RequestApply(ctx context.Context, repo engine.Repo, branch, env, member string) error
+}
+
+// Commander runs the commands people write in comments (pr-loop decision 7).
+type Commander struct {
+	*Settler
+	Requests Requests
+	Audit    Audit
+	AppName  string // what an @mention of the app is called, "" for none
+}
+
+// Outcome is what became of one comment.
+type Outcome string
+
+// The outcomes of a comment; each comment ends in exactly one (soundness I8).
+const (
+	NoCommand Outcome = "no command"
+	Gone      Outcome = "gone"
+	Done      Outcome = "done"
+	Refused   Outcome = "refused"
+)
+
+// answer is what one command came to.
+type answer struct {
+	refused *note.Refused // nil when it counted
+	reply   string        // words beside the reaction, "" for none
+	rule    string        // for the audit
+	digest  digest.Digest
+}
+
+func refusal(kind note.Kind, r note.Refused) answer {
+	r.Kind = kind
+	return answer{refused: &r, rule: string(kind), digest: r.Given}
+}
+
+// Handle reads a comment as it stands now and runs its commands. Doing it twice
+// is harmless: an approval is recognised by the comment it came from.
+func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRef) (Outcome, error) {
+	comment, err := site.Forge.Comment(ctx, site.Repo, ref)
+	if errors.Is(err, forges.ErrNotFound) {
+		return Gone, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the comment: %w", err)
+	}
+	parsed := command.Parse(comment.Body, c.AppName)
+	if len(parsed.Commands) == 0 && len(parsed.Near) == 0 {
+		return NoCommand, nil
+	}
+	self, err := site.Forge.Self(ctx)
+	if err != nil {
+		return "", err
+	}
+	if comment.Author.ID == self.ID {
+		return NoCommand, nil // our own note, whatever it says
+	}
+	if comment.Author.Bot || comment.ViaApp {
+		// No words: two bots could answer each other forever.
+		return Refused, c.react(ctx, site, comment, forges.Refused, "")
+	}
+	if err := c.react(ctx, site, comment, forges.Seen, ""); err != nil {
+		return "", err
+	}
+	outcome := Done
+	if len(parsed.Near) > 0 {
+		outcome = Refused
+		a := refusal(note.NotRun, note.Refused{Lines: parsed.Near})
+		if err := c.tell(ctx, site, comment, command.Command{}, a); err != nil {
+			return "", err
+		}
+	}
+	for _, cmd := range parsed.Commands {
+		a, err := c.run(ctx, site, comment, cmd)
+		if err != nil {
+			return "", err
+		}
+		if a.refused != nil {
+			outcome = Refused
+		}
+		if err := c.tell(ctx, site, comment, cmd, a); err != nil {
+			return "", err
+		}
+	}
+	return outcome, nil
+}
+
+// run decides one command.
+func (c *Commander) run(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+	switch cmd.Verb {
+	case command.Help:
+		return answer{reply: note.Help(c.AppName), rule: "help"}, nil
+	case command.Explain:
+		return c.explain(ctx, site, comment, cmd)
+	}
+	if comment.Edited {
+		return refusal(note.Edited, note.Refused{Given: cmd.Digest}), nil
+	}
+	permission, err := site.Forge.Permission(ctx, site.Repo, comment.Author.Login)
+	if err != nil && !errors.Is(err, forges.ErrNotFound) {
+		return answer{}, fmt.Errorf("reading the permission of %s: %w", comment.Author.Login, err)
+	}
+	if permission != forges.Write && permission != forges.Admin {
+		return refusal(note.NoPermission, note.Refused{Given: cmd.Digest, Names: []string{comment.Author.Login}}), nil
+	}
+	switch cmd.Verb {
+	case command.Approve:
+		return c.approve(ctx, site, comment, cmd)
+	case command.Revoke:
+		return c.revoke(ctx, site, comment, cmd)
+	case command.Plan:
+		return c.plan(ctx, site, comment, cmd)
+	case command.Apply:
+		return c.applyAgain(ctx, site, comment)
+	case command.Unlock:
+		return c.unlock(ctx, site, comment, permission)
+	}
+	return answer{}, fmt.Errorf("no command %q", cmd.Verb)
+}
+
+// tell answers one command on the forge and leaves its audit row.
+func (c *Commander) tell(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command, a answer) error {
+	reaction, reply, result := forges.Counted, a.reply, "counted"
+	if a.refused != nil {
+		reaction, reply, result = forges.Refused, note.Refusal(*a.refused), "refused"
+	}
+	row := AuditRow{
+		Actor:  site.Repo.Instance.Principal(comment.Author.Login),
+		Action: "comment " + string(cmd.Verb), Digest: a.digest, Rule: a.rule, Result: result, Detail: comment.URL,
+	}
+	if err := c.Audit.Audit(ctx, site.Repo, row); err != nil {
+		return err
+	}
+	if reply != "" {
+		reply = answerMarker(comment.Ref, cmd.Line) + "\n" + reply
+	}
+	return c.react(ctx, site, comment, reaction, reply)
+}
+
+// answerMarker starts every reply, so that an answer given just before a crash
+// is found again and not given twice.
+func answerMarker(ref engine.CommentRef, line int) string {
+	return fmt.Sprintf("<!-- chant-answer:%s-%d-%d -->", ref.Kind, ref.ID, line)
+}
+
+// react answers by reaction, and in words where there are any or where the place
+// takes no reaction. What the forge refuses to take is no failure of the
+// command.
+func (c *Commander) react(ctx context.Context, site *Site, comment forges.Comment, r forges.Reaction, reply string) error {
+	err := site.Forge.React(ctx, site.Repo, comment.Ref, r)
+	if errors.Is(err, forges.ErrNotSupported) && reply == "" && r == forges.Counted {
+		reply = "Counted.\n"
+	}
+	var limited *forges.RateLimited
+	if errors.As(err, &limited) {
+		return err
+	}
+	if reply == "" {
+		return nil
+	}
+	if said, err := c.saidBefore(ctx, site, comment.Ref, reply); err != nil || said {
+		return err
+	}
+	_, err = site.Forge.Reply(ctx, site.Repo, comment.Ref, reply)
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// saidBefore looks for an earlier copy of a reply by its marker.
+func (c *Commander) saidBefore(ctx context.Context, site *Site, ref engine.CommentRef, reply string) (bool, error) {
+	marker, _, found := strings.Cut(reply, "\n")
+	if ref.Number == 0 || !found || !strings.HasPrefix(marker, "<!--") {
+		return false, nil
+	}
+	_, err := site.Forge.FindNote(ctx, site.Repo, ref.Number, marker)
+	if errors.Is(err, forges.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// plan plans the head again, or for the first time where a person has to ask.
+func (c *Commander) plan(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+	if comment.Ref.Number == 0 {
+		return refusal(note.NothingWaits, note.Refused{}), nil
+	}
+	change, err := site.Forge.Change(ctx, site.Repo, comment.Ref.Number)
+	if err != nil {
+		return answer{}, err
+	}
+	if change.State != engine.Open {
+		return refusal(note.MergedAlready, note.Refused{}), nil
+	}
+	if change.Fork && cmd.Head != change.Head {
+		return refusal(note.ForkNeedsHead, note.Refused{Head: change.Head}), nil
+	}
+	return answer{rule: "plan on command"}, c.Requests.RequestPlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
+}
+
+// applyAgain carries a waiting or failed apply of a merged pull request on.
+func (c *Commander) applyAgain(ctx context.Context, site *Site, comment forges.Comment) (answer, error) {
+	runs, branch, err := c.runsOf(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(runs) == 0 {
+		return refusal(note.NotGreenYet, note.Refused{}), nil
+	}
+	for _, run := range runs {
+		if err := c.Requests.RequestApply(ctx, site.Repo, branch, run.Apply.Report.Env, run.Apply.Member); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{rule: "apply on command"}, nil
+}
+
+// unlock drops the lease of a dead holder, for administrators.
+func (c *Commander) unlock(ctx context.Context, site *Site, comment forges.Comment, p forges.Permission) (answer, error) {
+	if p != forges.Admin {
+		return refusal(note.NotAdministrator, note.Refused{Names: []string{comment.Author.Login}}), nil
+	}
+	runs, _, err := c.runsOf(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, run := range runs {
+		err := site.Leases.Unlock(ctx, project.LeaseKey(run.Apply.Report.Env, run.Apply.Member))
+		var held *lease.Held
+		if errors.As(err, &held) {
+			return refusal(note.HolderAlive, note.Refused{Holder: held.Holder, Since: parseStamp(held.Since)}), nil
+		}
+		if err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{rule: "unlock of a dead holder"}, nil
+}
+
+// explain says where the pull request stands and why.
+func (c *Commander) explain(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+	found, err := c.candidates(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	reply := ""
+	for _, g := range found.gates {
+		reply += note.Explain(note.Input{Report: g.report, Ask: note.Ask{Review: g.policy.ReviewRules, Approvers: g.policy.Env.Approvers}}, cmd.Member) + "\n"
+	}
+	if reply == "" {
+		reply = "No gate waits here.\n"
+	}
+	return answer{reply: reply, rule: "explain"}, nil
+}
+
+// stampOf is when a comment was made by the forge's clock, at the forge's
+// resolution of a second.
+func stampOf(c forges.Comment) time.Time { return c.CreatedAt.UTC().Truncate(time.Second) }
+
+func parseStamp(s string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, s) // a zero time is left out of the answer
+	return t
+}

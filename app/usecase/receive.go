@@ -1,0 +1,80 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/forges"
+)
+
+// CommandQueue queues the handling of one comment, once per comment.
+type CommandQueue interface {
+	QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error
+}
+
+// Receiver turns what a delivery hints at into subjects to settle and comments
+// to read. It looks at nothing and decides nothing: losing, doubling or
+// reordering events changes when something is looked at, never the result.
+type Receiver struct {
+	Next     Next
+	Commands CommandQueue
+}
+
+// Receive stores the fact that something may have changed and says in a few
+// words what will be looked at, for the deliveries page.
+func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine.Event) (outcome string, err error) {
+	switch e := event.(type) {
+	case engine.ChangeUpdated:
+		return "settles the pull request", r.Next.Raise(ctx, e.Repo, PullOf(e.Number))
+	case engine.ReviewChanged:
+		return "settles the pull request", r.Next.Raise(ctx, e.Repo, PullOf(e.Number))
+	case engine.ChangeClosed:
+		return "settles the pull request and its base branch", r.closed(ctx, forge, e)
+	case engine.CommandPosted:
+		return "reads the comment", r.Commands.QueueCommand(ctx, e.Repo, e.Comment)
+	case engine.BranchPushed:
+		return "settles the branch", r.Next.Raise(ctx, e.Repo, BranchOf(e.Branch))
+	case engine.ChecksChanged:
+		return "settles the branches the commit can be on", r.branches(ctx, forge, e.Repo)
+	case engine.TagChanged:
+		return "settles the branches the tag can be on", r.branches(ctx, forge, e.Repo)
+	case engine.QueueRequested:
+		return "merge queues are served by their own status", nil
+	case engine.RepoChanged:
+		return "the repository's name is updated", nil
+	case engine.InstallationChanged:
+		return "the installation's repositories are read again", nil
+	case engine.Ignored:
+		return e.Reason, nil
+	}
+	return "", errors.New("an event of an unknown type")
+}
+
+// closed settles the pull request and, for a merge, the branch it came to. The
+// base branch is asked of the forge, not of the payload.
+func (r *Receiver) closed(ctx context.Context, forge forges.Forge, e engine.ChangeClosed) error {
+	if err := r.Next.Raise(ctx, e.Repo, PullOf(e.Number)); err != nil {
+		return err
+	}
+	change, err := forge.Change(ctx, e.Repo, e.Number)
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil
+	}
+	if err != nil || change.State != engine.Merged {
+		return err
+	}
+	return r.Next.Raise(ctx, e.Repo, BranchOf(change.BaseBranch))
+}
+
+// branches settles every branch that is tracked already, and the default one.
+func (r *Receiver) branches(ctx context.Context, forge forges.Forge, repo engine.Repo) error {
+	_, info, err := forge.Repository(ctx, repo)
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.Next.Raise(ctx, repo, BranchOf(info.DefaultBranch))
+}
