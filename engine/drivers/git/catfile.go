@@ -101,6 +101,13 @@ func (f *catFile) endIdle(live *conversation) {
 	}
 }
 
+// end ends the running process; a later question starts another.
+func (f *catFile) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drop()
+}
+
 func (f *catFile) drop() {
 	if f.live != nil {
 		f.idle.Stop()

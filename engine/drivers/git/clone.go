@@ -119,6 +119,10 @@ func (c *Clone) Owned() bool { return c.owned }
 // Dir is where git runs: the bare clone, or the user's checkout.
 func (c *Clone) Dir() string { return c.dir }
 
+// Close ends the process that reads objects. The clone stays usable: the next
+// read starts another one.
+func (c *Clone) Close() { c.cat.end() }
+
 // Maintain packs what has piled up, when git thinks it is time. Fetch never
 // does, so that no fetch waits for it; call it now and then.
 func (c *Clone) Maintain(ctx context.Context) error {

@@ -67,7 +67,7 @@ type Walk struct {
 func (c *Clone) FirstParents(ctx context.Context, tip string, w Walk) ([]Commit, error) {
 	args := []string{"--first-parent"}
 	if !w.Since.IsZero() {
-		args = append(args, "--since-as-filter="+strconv.FormatInt(w.Since.Unix(), 10))
+		args = append(args, fmt.Sprintf("--since-as-filter=@%d +0000", w.Since.Unix()))
 	}
 	if w.Max > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(w.Max))

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,12 +119,17 @@ func (c Commit) stream(ref string) string {
 			name, mode = program, "100755"
 		}
 		if content == nil {
-			fmt.Fprintf(&b, "D %s\n", name)
+			fmt.Fprintf(&b, "D %s\n", quoted(name))
 			continue
 		}
-		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, name, len(content), content)
+		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, quoted(name), len(content), content)
 	}
 	return b.String()
+}
+
+// quoted is a path as fast-import reads it.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
 func tip(t testing.TB, dir, ref string) string {
@@ -132,3 +139,25 @@ func tip(t testing.TB, dir, ref string) string {
 
 // Text is a file's content for Commit.Files.
 func Text(s string) []byte { return []byte(s) }
+
+// Hook installs a hook of a bare repository.
+func Hook(t testing.TB, dir, name, script string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, "hooks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hooks", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a hook must be executable
+		t.Fatal(err)
+	}
+}
+
+// Touch makes an empty file, as a crash leaves a lock behind.
+func Touch(t testing.TB, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
