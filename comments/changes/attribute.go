@@ -115,7 +115,8 @@ func embedded(text string) []string {
 const oneLine = 60
 
 // pretty prints a value with secrets hidden: short ones on one line, longer ones
-// indented, keys in order.
+// indented, keys in order. Every element ends in a comma, so that adding one
+// changes no other line.
 func pretty(v digest.Value) []string {
 	if s := compact(v); len(s) <= oneLine {
 		return []string{s}
@@ -132,19 +133,18 @@ func (p *printer) value(prefix string, v digest.Value, suffix string) {
 	switch {
 	case v.Kind() == digest.Object && v.Len() > 0:
 		p.lines = append(p.lines, prefix+"{")
-		keys := v.Keys()
-		for i, k := range keys {
+		for _, k := range v.Keys() {
 			member := v.Get(k)
 			if hides(v, k) {
 				member = digest.StringOf(redact.Mark)
 			}
-			p.value(indent+"  "+quoteJSON(k)+": ", member, comma(i, len(keys)))
+			p.value(indent+"  "+quoteJSON(k)+": ", member, ",")
 		}
 		p.lines = append(p.lines, indent+"}"+suffix)
 	case v.Kind() == digest.Array && v.Len() > 0:
 		p.lines = append(p.lines, prefix+"[")
 		for i := range v.Len() {
-			p.value(indent+"  ", v.At(i), comma(i, v.Len()))
+			p.value(indent+"  ", v.At(i), ",")
 		}
 		p.lines = append(p.lines, indent+"]"+suffix)
 	default:
@@ -170,13 +170,6 @@ func hides(object digest.Value, key string) bool {
 		}
 	}
 	return false
-}
-
-func comma(i, n int) string {
-	if i+1 < n {
-		return ","
-	}
-	return ""
 }
 
 // compact prints a value on one line, secrets hidden.

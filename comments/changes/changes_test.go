@@ -77,7 +77,7 @@ func TestEachKindOfAttributeReads(t *testing.T) {
 		"unknown":   {changeset.Attribute{Path: "arn", Before: value(t, `"a"`), Unknown: true}, "- arn: \"a\"\n+ arn: (known after apply)\n"},
 		"sensitive": {changeset.Attribute{Path: "x", Sensitive: true}, "! x: (sensitive value)\n"},
 		"named":     {changeset.Attribute{Path: "db_password", After: value(t, `"hunter2"`)}, "! db_password: (redacted)\n"},
-		"nested":    {changeset.Attribute{Path: "env", After: value(t, `[{"name":"DB_PASSWORD","value":"hunter2"},{"apiKey":"hunter2"}]`)}, "  env:\n+     [\n+       {\n+         \"name\": \"DB_PASSWORD\",\n+         \"value\": \"(redacted)\"\n+       },\n+       {\n+         \"apiKey\": \"(redacted)\"\n+       }\n+     ]\n"},
+		"nested":    {changeset.Attribute{Path: "env", After: value(t, `[{"name":"DB_PASSWORD","value":"hunter2"},{"apiKey":"hunter2"}]`)}, "  env:\n+     [\n+       {\n+         \"name\": \"DB_PASSWORD\",\n+         \"value\": \"(redacted)\",\n+       },\n+       {\n+         \"apiKey\": \"(redacted)\",\n+       },\n+     ]\n"},
 		"short":     {changeset.Attribute{Path: "m", After: value(t, `{"token":"hunter2"}`)}, "+ m: {\"token\": \"(redacted)\"}\n"},
 	} {
 		if diff := cmp.Diff(c.want, text(Attribute(c.a))); diff != "" {

@@ -76,7 +76,7 @@ func Explain(in Input, member string) string {
 		return "No member " + Inline(member) + " in this plan. Its members: " + nameList(memberNames(r), 30) + ".\n"
 	}
 	var b strings.Builder
-	b.WriteString(capital(heading(in)) + ".\n\n")
+	b.WriteString(heading(in) + ".\n\n")
 	for i, wave := range r.Selection.Waves[:min(len(r.Selection.Waves), 30)] {
 		fmt.Fprintf(&b, "- wave %d: %s\n", i+1, nameList(wave, 20))
 	}

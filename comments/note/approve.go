@@ -60,12 +60,10 @@ func approveBlock(in Input) string {
 	if r.Stage == report.Plan && r.Status == report.Planned && !in.NothingDue {
 		b.WriteString("\n" + follows(in) + "\n")
 	}
-	b.WriteString(waves(in))
-	b.WriteString(rounds(in))
-	if b.Len() == 0 {
-		return ""
+	if b.Len() > 0 {
+		b.WriteString("\n")
 	}
-	return b.String() + "\n"
+	return b.String() + waves(in) + rounds(in)
 }
 
 func copyBlock(what, line string, sealed bool) string {
@@ -106,7 +104,7 @@ func waves(in Input) string {
 	if len(r.Waves) == 0 {
 		return ""
 	}
-	table := rowSet{noun: "wave", runURL: in.RunURL, header: "\n| wave | gate | status | approved by | plan |\n|---:|---|---|---|---|\n"}
+	table := rowSet{noun: "wave", runURL: in.RunURL, header: "| wave | gate | status | approved by | plan |\n|---:|---|---|---|---|\n"}
 	lines := ""
 	for _, w := range r.Waves {
 		under := nameList(people(w.ApprovedBy), 3)
@@ -118,7 +116,7 @@ func waves(in Input) string {
 		}
 		table.rows = append(table.rows, fmt.Sprintf("| %d | %s | %s | %s | %s |\n", w.Wave, Inline(w.Gate), Text(string(w.Status)), under, digestCell(w.Digest)))
 		if w.Status == report.WaveWaiting && length(lines) < 3000 {
-			lines += "\n" + copyBlock(fmt.Sprintf("wave %d", w.Wave), ApproveLine(w.Op, w.Gate, w.Digest), in.Ask.Sealed)
+			lines += copyBlock(fmt.Sprintf("wave %d", w.Wave), ApproveLine(w.Op, w.Gate, w.Digest), in.Ask.Sealed)
 		}
 	}
 	return table.render(3000) + lines
@@ -136,22 +134,24 @@ func digestCell(d digest.Digest) string {
 func rounds(in Input) string {
 	var b strings.Builder
 	for _, r := range in.Report.Rounds[:min(len(in.Report.Rounds), 8)] {
-		fmt.Fprintf(&b, "\n**Round %d** at %s, %s: held back, because what they read is not what they were planned with.\n\n", r.Round, Inline(r.Gate), Text(string(r.Status)))
+		fmt.Fprintf(&b, "**Round %d** at %s, %s: held back, because what they read is not what they were planned with.\n\n", r.Round, Inline(r.Gate), Text(string(r.Status)))
 		b.WriteString(reads(r))
 		if r.Status == report.WaveWaiting && !r.Digest.IsZero() {
 			b.WriteString("\n" + copyBlock(fmt.Sprintf("round %d", r.Round), ApproveLine(r.Op, r.Gate, r.Digest), in.Ask.Sealed))
 		} else if len(r.ApprovedBy) > 0 {
-			b.WriteString("\nApproved by " + nameList(people(r.ApprovedBy), 10) + ".\n")
+			b.WriteString("\nApproved by " + nameList(people(r.ApprovedBy), 10) + ".\n\n")
+		} else {
+			b.WriteString("\n")
 		}
 	}
 	if rest := len(in.Report.Rounds) - 8; rest > 0 {
-		fmt.Fprintf(&b, "\nand %s more, on the run page.\n", plural(rest, "round"))
+		fmt.Fprintf(&b, "and %s more, on the run page.\n\n", plural(rest, "round"))
 	}
 	return b.String()
 }
 
 func reads(r report.Round) string {
-	const shown, longest = 5, 80
+	const shown = 5
 	var b strings.Builder
 	n := 0
 	for _, m := range r.Members {
@@ -163,7 +163,7 @@ func reads(r report.Round) string {
 		for _, read := range m.Reads {
 			if n++; n <= shown {
 				fmt.Fprintf(&b, "- %s reads %s: planned with %s, now %s\n", Inline(m.Member), Inline(read.From+"."+read.Output),
-					Inline(shorten(known(read.Planned), longest)), Inline(shorten(known(read.Now), longest)))
+					known(read.Planned), known(read.Now))
 			}
 		}
 	}
@@ -175,9 +175,9 @@ func reads(r report.Round) string {
 
 func known(value string) string {
 	if value == "" {
-		return "not known"
+		return "a value not known yet"
 	}
-	return value
+	return Inline(shorten(value, 80))
 }
 
 func unclaimed(r report.Report) string {

@@ -211,7 +211,7 @@ func notices(in Input) []string {
 	r := in.Report
 	var out []string
 	if r.Message != "" {
-		out = append(out, "chant says: "+shortenText(r.Message, 1500))
+		out = append(out, shortenText(r.Message, 1500))
 	}
 	if in.BaseMoved != "" {
 		out = append(out, fmt.Sprintf("%s moved to %s since. This plan still counts; comment %s for a new one. The apply plans again in any case.",

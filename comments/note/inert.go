@@ -92,16 +92,14 @@ func codeWords(s string) string {
 var (
 	word   = regexp.MustCompile(`^\(?\p{Latin}+(?:['’-]\p{Latin}+)*\)?[.,;:]?$`)
 	number = regexp.MustCompile(`^\d{1,6}[,;]?$`)
-	onlyAF = regexp.MustCompile(`^[a-f]{7,}$`)
+	// A commit can be named by letters alone, and www. starts a link.
+	special = regexp.MustCompile(`(?i)[a-f]{7,}|www`)
 )
 
 // plainWord reports whether a word means nothing to Markdown or a forge: no
 // mention, reference, link, sha, emphasis or list mark can be made of it.
 func plainWord(w string) bool {
-	if onlyAF.MatchString(strings.ToLower(strings.Trim(w, "().,;:"))) {
-		return false
-	}
-	return word.MatchString(w) || number.MatchString(w)
+	return word.MatchString(w) && !special.MatchString(w) || number.MatchString(w)
 }
 
 var ansi = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)

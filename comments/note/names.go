@@ -10,8 +10,12 @@ import (
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// named is one thing an approver must have seen by name.
+// named is one thing an approver must have seen by name, every part inert.
 type named struct{ member, name, extra string }
+
+func newNamed(member, name, extra string) named {
+	return named{member: Inline(member), name: Inline(name), extra: extra}
+}
 
 // namedKind is all of one kind; noun counts them when they do not fit.
 type namedKind struct {
@@ -29,17 +33,17 @@ func namesOf(r report.Report) nameSet {
 	forget := namedKind{verb: "forget", noun: "to forget"}
 	if r.ChangeSet != nil {
 		for _, e := range r.ChangeSet.Entries {
-			n := named{member: e.Member, name: changes.Name(e)}
 			switch e.Action {
 			case changeset.Delete:
-				destroy.items = append(destroy.items, n)
+				destroy.items = append(destroy.items, newNamed(e.Member, changes.Name(e), ""))
 			case changeset.Forget:
-				forget.items = append(forget.items, n)
+				forget.items = append(forget.items, newNamed(e.Member, changes.Name(e), ""))
 			case changeset.Replace:
+				why := ""
 				if paths := changes.Forcing(e); len(paths) > 0 {
-					n.extra = " (" + nameList(paths, 4) + " forces it)"
+					why = " (" + nameList(paths, 4) + " forces it)"
 				}
-				replace.items = append(replace.items, n)
+				replace.items = append(replace.items, newNamed(e.Member, changes.Name(e), why))
 			}
 		}
 	}
@@ -58,24 +62,24 @@ func codeNames(r report.Report) nameSet {
 	for _, m := range members {
 		c := r.RunsCode[m]
 		for _, p := range c.Provisioners {
-			runs.items = append(runs.items, named{member: m, name: p.Address, extra: " (provisioner " + Inline(p.Type) + ")"})
+			runs.items = append(runs.items, newNamed(m, p.Address, " (provisioner "+Inline(p.Type)+")"))
 		}
 		for _, address := range c.External {
-			runs.items = append(runs.items, named{member: m, name: address, extra: " (external data source)"})
+			runs.items = append(runs.items, newNamed(m, address, " (external data source)"))
 		}
 		if c.DeferredReads {
-			runs.items = append(runs.items, named{member: m, name: "data sources", extra: " (read only while it applies)"})
+			runs.items = append(runs.items, newNamed(m, "data sources", " (read only while it applies)"))
 		}
 		if c.ProviderConfigChanged {
-			config.items = append(config.items, named{member: m, name: "provider configuration"})
+			config.items = append(config.items, newNamed(m, "provider configuration", ""))
 		}
 		if c.BackendChanged {
-			config.items = append(config.items, named{member: m, name: "backend"})
+			config.items = append(config.items, newNamed(m, "backend", ""))
 		}
 	}
 	if r.ChangeSet != nil {
 		for _, s := range r.ChangeSet.SideEffects {
-			n := named{member: s.Member, name: s.Address}
+			n := newNamed(s.Member, s.Address, "")
 			if s.Trigger != "" {
 				n.extra = " (by " + Inline(s.Trigger) + ")"
 			}
@@ -131,7 +135,7 @@ func (set nameSet) render(budget int, runURL string) string {
 	var full strings.Builder
 	for _, k := range set {
 		for _, n := range k.items {
-			fmt.Fprintf(&full, "- **%s** %s in %s%s\n", k.verb, Inline(n.name), Inline(n.member), n.extra)
+			fmt.Fprintf(&full, "- **%s** %s in %s%s\n", k.verb, n.name, n.member, n.extra)
 		}
 	}
 	if s := full.String(); length(s) <= budget {
@@ -177,9 +181,9 @@ func (k namedKind) cost() int {
 }
 
 func (k namedKind) itemCost(i int, n named) int {
-	c := length(Inline(n.name)) + 2
+	c := length(n.name) + 2
 	if i == 0 || k.items[i-1].member != n.member {
-		c += length(Inline(n.member)) + length(k.verb) + 16
+		c += length(n.member) + length(k.verb) + 16
 	}
 	return c
 }
@@ -195,13 +199,13 @@ func (k namedKind) compact(share int, runURL string) string {
 		share -= c
 		switch {
 		case i == 0:
-			fmt.Fprintf(&b, "- **%s** in %s: ", k.verb, Inline(n.member))
+			fmt.Fprintf(&b, "- **%s** in %s: ", k.verb, n.member)
 		case k.items[i-1].member != n.member:
-			fmt.Fprintf(&b, "\n- **%s** in %s: ", k.verb, Inline(n.member))
+			fmt.Fprintf(&b, "\n- **%s** in %s: ", k.verb, n.member)
 		default:
 			b.WriteString(", ")
 		}
-		b.WriteString(Inline(n.name))
+		b.WriteString(n.name)
 		shown++
 	}
 	if shown > 0 {

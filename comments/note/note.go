@@ -107,7 +107,7 @@ func Short(in Input, limit int) string {
 		approve = "\nTo approve exactly this plan, comment:\n\n" + Fence("", line)
 	}
 	for _, body := range []string{
-		in.Marker + "\n### " + heading(in) + "\n\n" + countsLine(in) + link("run page", in.RunURL) + "\n" + approve,
+		in.Marker + "\n### " + heading(in) + "\n\n" + countsLine(in) + "\n" + linkLine(in) + approve,
 		in.Marker + "\n" + countsLine(in) + "\n" + approve,
 		in.Marker + "\n" + approve,
 		in.Marker + "\nplan " + Inline(r.Digest.Short()) + "\n",
@@ -117,6 +117,13 @@ func Short(in Input, limit int) string {
 		}
 	}
 	return in.Marker
+}
+
+func linkLine(in Input) string {
+	if l := link("run page", in.RunURL); l != "" {
+		return "All of it is on the " + l + ".\n"
+	}
+	return ""
 }
 
 func length(s string) int { return utf8.RuneCountInString(s) }

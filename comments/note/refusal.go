@@ -82,12 +82,7 @@ func Refusal(r Refused) string {
 		}
 	}
 	b.WriteString("\n")
-	for _, p := range r.Problems[:min(len(r.Problems), 10)] {
-		b.WriteString(p.bullet())
-	}
-	for _, l := range r.Lines[:min(len(r.Lines), 10)] {
-		fmt.Fprintf(&b, "- line %d, %s: %s\n", l.Line, Inline(l.Raw), Text(l.Why))
-	}
+	b.WriteString(r.bullets())
 	if next != "" {
 		b.WriteString("\n" + next + "\n")
 	}
@@ -95,6 +90,29 @@ func Refusal(r Refused) string {
 		b.WriteString("\n" + Fence("", line))
 	}
 	return b.String()
+}
+
+// bullets lists what the kind is about, one line each.
+func (r Refused) bullets() string {
+	const shown = 10
+	var bullets []string
+	switch r.Kind {
+	case Declaration:
+		for _, p := range r.Problems {
+			bullets = append(bullets, p.bullet())
+		}
+	case NotRun:
+		for _, l := range r.Lines {
+			bullets = append(bullets, fmt.Sprintf("- line %d, %s: %s\n", l.Line, Inline(l.Raw), Text(l.Why)))
+		}
+	}
+	if len(bullets) == 0 {
+		return ""
+	}
+	if rest := len(bullets) - shown; rest > 0 {
+		bullets = append(bullets[:shown:shown], fmt.Sprintf("- and %d more\n", rest))
+	}
+	return "\n" + strings.Join(bullets, "")
 }
 
 func (p Problem) bullet() string {
@@ -108,7 +126,7 @@ func (p Problem) bullet() string {
 	}
 	s += ": " + shortenText(p.Message, 300)
 	if p.Next != "" {
-		s += ". " + shortenText(p.Next, 300)
+		s += "; " + shortenText(p.Next, 300)
 	}
 	return s + "\n"
 }

@@ -13,34 +13,49 @@ import (
 // Mark stands where something was hidden.
 const Mark = "(redacted)"
 
-// tokens are the formats of credentials that tell themselves apart from any
-// other text by a fixed prefix or frame.
-var tokens = regexp.MustCompile(strings.Join([]string{
-	`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`,                                               // AWS access key id
-	`\bgh[pousr]_[A-Za-z0-9]{20,255}\b`,                                                     // GitHub tokens
-	`\bgithub_pat_[A-Za-z0-9_]{20,255}\b`,                                                   //
-	`\bgl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct|oas)-[A-Za-z0-9_.-]{16,}`,              // GitLab tokens
-	`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`,                                                      // Slack
-	`\bxapp-\d-[A-Za-z0-9-]{10,}`,                                                           //
-	`https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]+`,                      //
-	`https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[A-Za-z0-9_-]+`,                // Discord
-	`\bAIza[A-Za-z0-9_-]{35}`,                                                               // Google API key
-	`\bya29\.[A-Za-z0-9_-]{20,}`,                                                            // Google OAuth
-	`\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}\b`,                                              // Stripe
-	`\bwhsec_[A-Za-z0-9+/=]{16,}`,                                                           //
-	`\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{32,}`,                                       // model APIs
-	`\bnpm_[A-Za-z0-9]{36}\b`,                                                               // npm
-	`\bpypi-[A-Za-z0-9_-]{50,}`,                                                             // PyPI
-	`\bdo[opr]_v1_[0-9a-f]{64}\b`,                                                           // DigitalOcean
-	`\b(?:hv[sbr]\.[A-Za-z0-9_-]{20,}|[sb]\.[A-Za-z0-9]{24})\b`,                             // Vault
-	`\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}`,                                        // HCP Terraform
-	`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`,                                          // SendGrid
-	`\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b`,                                                // Shopify
-	`\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b`,                                                      // age
-	`\bdckr_pat_[A-Za-z0-9_-]{20,}`,                                                         // Docker
-	`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,                          // JWT
-	`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`, // PEM
-}, "|"))
+// token is the format of a credential that a fixed part tells apart from any
+// other text. The hint is that part: most text holds none of them, and looking
+// for it is far cheaper than matching.
+type token struct {
+	hint   string
+	format *regexp.Regexp
+}
+
+func format(hint, expr string) token { return token{hint, regexp.MustCompile(expr)} }
+
+var tokens = [...]token{
+	format("AKIA", `\bAKIA[A-Z2-7]{16}\b`), // AWS access key ids
+	format("ASIA", `\bASIA[A-Z2-7]{16}\b`),
+	format("ghp_", `\bghp_[A-Za-z0-9]{20,255}\b`), // GitHub
+	format("gho_", `\bgho_[A-Za-z0-9]{20,255}\b`),
+	format("ghu_", `\bghu_[A-Za-z0-9]{20,255}\b`),
+	format("ghs_", `\bghs_[A-Za-z0-9]{20,255}\b`),
+	format("ghr_", `\bghr_[A-Za-z0-9]{20,255}\b`),
+	format("github_pat_", `\bgithub_pat_[A-Za-z0-9_]{20,255}\b`),
+	format("gl", `\bgl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct|oas)-[A-Za-z0-9_.-]{16,}`), // GitLab
+	format("xox", `\bxox[abeoprs]-[A-Za-z0-9-]{10,}`),                                        // Slack
+	format("xapp-", `\bxapp-\d-[A-Za-z0-9-]{10,}`),
+	format("hooks.slack.com", `https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]+`),
+	format("/api/webhooks/", `https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/\d+/[A-Za-z0-9_-]+`),
+	format("AIza", `\bAIza[A-Za-z0-9_-]{35}`), // Google
+	format("ya29.", `\bya29\.[A-Za-z0-9_-]{20,}`),
+	format("k_live_", `\b[sr]k_live_[A-Za-z0-9]{16,}\b`), // Stripe
+	format("k_test_", `\b[sr]k_test_[A-Za-z0-9]{16,}\b`),
+	format("whsec_", `\bwhsec_[A-Za-z0-9+/=]{16,}`),
+	format("sk-", `\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{32,}`), // model services
+	format("npm_", `\bnpm_[A-Za-z0-9]{36}\b`),
+	format("pypi-", `\bpypi-[A-Za-z0-9_-]{50,}`),
+	format("_v1_", `\bdo[opr]_v1_[0-9a-f]{64}\b`), // DigitalOcean
+	format("hv", `\bhv[sbr]\.[A-Za-z0-9_-]{20,}`), // Vault
+	format("s.", `\bs\.[A-Za-z0-9]{24}\b`),
+	format(".atlasv1.", `\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}`), // HCP Terraform
+	format("SG.", `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),         // SendGrid
+	format("shp", `\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b`),               // Shopify
+	format("AGE-SECRET-KEY-1", `\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b`),
+	format("dckr_pat_", `\bdckr_pat_[A-Za-z0-9_-]{20,}`),
+	format("eyJ", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), // JSON web tokens
+	format("PRIVATE KEY-----", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
+}
 
 // Where only a part of what matches is the secret, the first group is kept.
 var (
@@ -48,23 +63,35 @@ var (
 	header   = regexp.MustCompile(`(?i)(\b(?:authorization|proxy-authorization|private-token|x-api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token)\s+)?)[^\s"']+`)
 	bearer   = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{16,}`)
 	azure    = regexp.MustCompile(`(?i)(\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig)=)[^\s;&"']{8,}`)
-	assigned = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]{0,99})(["'\]]*\s*(?:=>|[:=])\s*)("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\s"',;&|)\]}]+)`)
+	assigned = regexp.MustCompile(`(^|[^/A-Za-z0-9_.-])([A-Za-z][A-Za-z0-9_.-]{0,99})(["'\]]*\s*(?:=>|[:=])\s*)("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^\s"',;&|)\]}]+)`)
 )
 
 // Text hides what looks like a secret in running text: known token formats,
 // credentials in URLs and headers, and values assigned to secret names.
 func Text(s string) string {
-	s = tokens.ReplaceAllString(s, Mark)
-	s = userinfo.ReplaceAllString(s, "${1}"+Mark+"@")
-	s = header.ReplaceAllString(s, "${1}"+Mark)
-	s = bearer.ReplaceAllString(s, "${1}"+Mark)
-	s = azure.ReplaceAllString(s, "${1}"+Mark)
+	for _, t := range tokens {
+		if strings.Contains(s, t.hint) {
+			s = t.format.ReplaceAllString(s, Mark)
+		}
+	}
+	if strings.Contains(s, "://") {
+		s = userinfo.ReplaceAllString(s, "${1}"+Mark+"@")
+	}
+	if strings.ContainsAny(s, ":= ") {
+		s = header.ReplaceAllString(s, "${1}"+Mark)
+		s = bearer.ReplaceAllString(s, "${1}"+Mark)
+		s = azure.ReplaceAllString(s, "${1}"+Mark)
+	}
+	if !strings.ContainsAny(s, ":=") {
+		return s
+	}
 	return assigned.ReplaceAllStringFunc(s, func(m string) string {
 		g := assigned.FindStringSubmatch(m)
-		if !SecretName(g[1]) || g[3] == "null" || g[3] == "true" || g[3] == "false" || strings.HasPrefix(g[3], "(") {
+		before, name, between, value := g[1], g[2], g[3], g[4]
+		if !SecretName(name) || value == "null" || value == "true" || value == "false" || strings.HasPrefix(value, "(") {
 			return m
 		}
-		return g[1] + g[2] + Mark
+		return before + name + between + Mark
 	})
 }
 

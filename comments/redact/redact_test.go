@@ -60,6 +60,7 @@ func TestOrdinaryTextStays(t *testing.T) {
 		"password = null",
 		"Error: no value for required variable \"password\"",
 		"https://chant.example/r/812#since",
+		"/etc/passwd: no such file",
 		"4e1c9a0b7d21 merged into main at a07b33c91f5e",
 	} {
 		if got := Text(s); got != s {
