@@ -25,10 +25,10 @@ func SetDigest(members []Member) (digest.Digest, error) {
 		if m.PlanDigest != nil && !m.PlanDigest.IsZero() {
 			plan = digest.StringOf(m.PlanDigest.String())
 		}
-		pairs = append(pairs, digest.ObjectFrom(
-			digest.Field{Key: "member", Value: digest.StringOf(m.Member)},
-			digest.Field{Key: "planDigest", Value: plan},
-		))
+		var pair digest.Builder
+		pair.Text("member", m.Member)
+		pair.Value("planDigest", plan)
+		pairs = append(pairs, pair.Object())
 	}
 	return digest.Of("change-set", digest.ArrayOf(pairs...))
 }
@@ -70,16 +70,16 @@ func (c *content) digest() (digest.Digest, error) {
 	h.Raw(`,"members":`)
 	writeList(h, c.members, func(m *Member) (digest.Value, bool) {
 		var r record
-		r.text("member", m.Member)
-		r.text("status", string(m.Status))
-		r.add("holes", holeList(m.Holes))
-		return r.object(), !m.Provisional
+		r.Text("member", m.Member)
+		r.Text("status", string(m.Status))
+		r.Value("holes", holeList(m.Holes))
+		return r.Object(), !m.Provisional
 	})
 	h.Raw(`,"set":`)
 	h.Value(digest.StringOf(set.String()))
 	h.Raw(`,"sideEffects":`)
 	writeList(h, c.sideEffects, func(s *SideEffect) (digest.Value, bool) {
-		return s.record().object(), !c.provisional[s.Member]
+		return s.record().Object(), !c.provisional[s.Member]
 	})
 	h.Raw(`}`)
 	return h.Sum()

@@ -128,7 +128,9 @@ func entryOf(o object) Entry {
 	if !e.Action.known() {
 		o.fail("action", "is %q, which this version does not know", e.Action)
 	}
-	e.Extra = o.beyond(append(e.record(), digest.Field{Key: "attributes", Value: o.v.Get("attributes")}))
+	known := e.record()
+	known.Value("attributes", o.v.Get("attributes"))
+	e.Extra = o.beyond(known)
 	return e
 }
 
@@ -243,14 +245,13 @@ func each[T any](o object, key string, required bool, read func(object) T) []T {
 // beyond are the properties that known does not write: those of a later
 // version, and ones written as null or false where this version writes none.
 // With them the object hashes as it stands.
-func (o object) beyond(known record) map[string]digest.Value {
-	if o.r.err != nil || o.v.Len() == len(known) {
+func (o object) beyond(known *record) map[string]digest.Value {
+	if o.r.err != nil || o.v.Len() == known.Len() {
 		return nil
 	}
-	written := known.object()
 	extra := map[string]digest.Value{}
 	for i, key := range o.v.Keys() {
-		if written.Get(key).IsAbsent() {
+		if !known.Has(key) {
 			extra[key] = o.v.At(i)
 		}
 	}

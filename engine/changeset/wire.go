@@ -9,30 +9,19 @@ import (
 
 // record is an object's properties in the order the document writes them. The
 // same list is written as JSON and hashed, so the two cannot differ.
-type record []digest.Field
-
-func (r *record) add(key string, v digest.Value) { *r = append(*r, digest.Field{Key: key, Value: v}) }
-
-func (r *record) text(key, s string) { r.add(key, digest.StringOf(s)) }
+type record struct{ digest.Builder }
 
 // optional leaves an empty text out.
 func (r *record) optional(key, s string) {
 	if s != "" {
-		r.text(key, s)
+		r.Text(key, s)
 	}
 }
 
 // flag writes true and leaves false out.
 func (r *record) flag(key string, set bool) {
 	if set {
-		r.add(key, digest.BoolOf(true))
-	}
-}
-
-// value adds a value unless it is absent.
-func (r *record) value(key string, v digest.Value) {
-	if !v.IsAbsent() {
-		r.add(key, v)
+		r.Bool(key, true)
 	}
 }
 
@@ -41,57 +30,39 @@ func (r *record) extra(fields map[string]digest.Value) {
 	if len(fields) == 0 {
 		return
 	}
-	known := r.object()
 	rest := digest.ObjectOf(fields)
 	for i, key := range rest.Keys() {
-		if known.Get(key).IsAbsent() {
-			r.add(key, rest.At(i))
+		if !r.Has(key) {
+			r.Value(key, rest.At(i))
 		}
 	}
 }
 
-func (r record) object() digest.Value { return digest.ObjectFrom(r...) }
-
-// json keeps the order of r.
-func (r record) json() []byte {
-	var b bytes.Buffer
-	separator := byte('{')
-	for _, f := range r {
-		b.WriteByte(separator)
-		b.WriteString(digest.StringOf(f.Key).String())
-		b.WriteByte(':')
-		b.WriteString(f.Value.String())
-		separator = ','
-	}
-	b.WriteByte('}')
-	return b.Bytes()
-}
-
-func (h Hole) record() record {
-	var r record
-	r.text("address", h.Address)
+func (h Hole) record() *record {
+	r := new(record)
+	r.Text("address", h.Address)
 	r.optional("type", h.Type)
-	r.text("reason", h.Reason)
+	r.Text("reason", h.Reason)
 	r.extra(h.Extra)
 	return r
 }
 
-func (s SideEffect) record() record {
-	var r record
+func (s SideEffect) record() *record {
+	r := new(record)
 	r.optional("member", s.Member)
-	r.text("address", s.Address)
-	r.text("type", s.Type)
+	r.Text("address", s.Address)
+	r.Text("type", s.Type)
 	r.optional("trigger", s.Trigger)
 	r.optional("event", s.Event)
 	r.extra(s.Extra)
 	return r
 }
 
-func (a Attribute) record() record {
-	var r record
-	r.text("path", a.Path)
-	r.value("before", a.Before)
-	r.value("after", a.After)
+func (a Attribute) record() *record {
+	r := new(record)
+	r.Text("path", a.Path)
+	r.Value("before", a.Before)
+	r.Value("after", a.After)
 	r.flag("unknown", a.Unknown)
 	r.flag("sensitive", a.Sensitive)
 	r.flag("forcesReplacement", a.ForcesReplacement)
@@ -100,19 +71,19 @@ func (a Attribute) record() record {
 }
 
 // record has every property but the attributes, which are a list of records.
-func (e *Entry) record() record {
-	r := make(record, 0, 16)
-	r.text("member", e.Member)
-	r.text("lexicon", e.Lexicon)
-	r.text("planner", e.Planner)
-	r.text("address", e.Address)
-	r.text("type", e.Type)
+func (e *Entry) record() *record {
+	r := new(record)
+	r.Text("member", e.Member)
+	r.Text("lexicon", e.Lexicon)
+	r.Text("planner", e.Planner)
+	r.Text("address", e.Address)
+	r.Text("type", e.Type)
 	r.optional("name", e.Name)
-	r.value("index", e.Index)
+	r.Value("index", e.Index)
 	r.optional("module", e.Module)
 	r.optional("deposed", e.Deposed)
 	r.optional("id", e.ID)
-	r.text("action", string(e.Action))
+	r.Text("action", string(e.Action))
 	r.flag("importing", e.Importing)
 	r.optional("disruption", e.Disruption)
 	r.optional("region", e.Region)
@@ -125,29 +96,29 @@ func (e *Entry) record() record {
 func (e *Entry) object() digest.Value {
 	attributes := make([]digest.Value, len(e.Attributes))
 	for i := range e.Attributes {
-		attributes[i] = e.Attributes[i].record().object()
+		attributes[i] = e.Attributes[i].record().Object()
 	}
 	r := e.record()
-	r.add("attributes", digest.ArrayOf(attributes...))
-	return r.object()
+	r.Value("attributes", digest.ArrayOf(attributes...))
+	return r.Object()
 }
 
 func holeList(holes []Hole) digest.Value {
 	list := make([]digest.Value, len(holes))
 	for i, h := range holes {
-		list[i] = h.record().object()
+		list[i] = h.record().Object()
 	}
 	return digest.ArrayOf(list...)
 }
 
 // MarshalJSON writes the fields, then Extra.
-func (h Hole) MarshalJSON() ([]byte, error) { return h.record().json(), nil }
+func (h Hole) MarshalJSON() ([]byte, error) { return h.record().JSON(), nil }
 
 // MarshalJSON writes the fields, then Extra.
-func (s SideEffect) MarshalJSON() ([]byte, error) { return s.record().json(), nil }
+func (s SideEffect) MarshalJSON() ([]byte, error) { return s.record().JSON(), nil }
 
 // MarshalJSON writes the fields, then Extra.
-func (a Attribute) MarshalJSON() ([]byte, error) { return a.record().json(), nil }
+func (a Attribute) MarshalJSON() ([]byte, error) { return a.record().JSON(), nil }
 
 // MarshalJSON writes the fields, then Extra, then the attributes.
 func (e Entry) MarshalJSON() ([]byte, error) {
@@ -155,7 +126,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := bytes.TrimSuffix(e.record().json(), []byte("}"))
+	text := bytes.TrimSuffix(e.record().JSON(), []byte("}"))
 	text = append(text, `,"attributes":`...)
 	text = append(text, attributes...)
 	return append(text, '}'), nil

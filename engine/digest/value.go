@@ -3,7 +3,6 @@ package digest
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"sort"
 	"strconv"
 	"unicode/utf8"
@@ -215,34 +214,13 @@ func ArrayOf(items ...Value) Value {
 	return Value{t: t}
 }
 
-// Field is one property of an object.
-type Field struct {
-	Key   string
-	Value Value
-}
-
 // ObjectOf is the object of fields. Absent ones are left out.
 func ObjectOf(fields map[string]Value) Value {
-	list := make([]Field, 0, len(fields))
+	var b Builder
 	for key, value := range fields {
-		list = append(list, Field{key, value})
+		b.Value(key, value)
 	}
-	return ObjectFrom(list...)
-}
-
-// ObjectFrom is the object of fields in any order, with keys all different and
-// UTF-8. Absent values are left out.
-func ObjectFrom(fields ...Field) Value {
-	fields = slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.Value.IsAbsent() })
-	slices.SortFunc(fields, func(a, b Field) int { return Compare(a.Key, b.Key) })
-	t := &tree{cells: make([]cell, 0, len(fields)+1), refs: make([]Value, 0, len(fields))}
-	t.cells = append(t.cells, cell{kind: Object, at: 1, n: uint32(len(fields))})
-	for _, f := range fields {
-		kid := cell{keyAt: uint32(len(t.text)), keyLen: uint32(len(f.Key))}
-		t.text = append(t.text, f.Key...)
-		t.addKid(kid, f.Value)
-	}
-	return Value{t: t}
+	return b.Object()
 }
 
 func (t *tree) addKid(kid cell, v Value) {

@@ -49,19 +49,19 @@ func resourceChanges(changes digest.Value) digest.Value {
 	for i := range changes.Len() {
 		resource := changes.At(i)
 		change := resource.Get("change")
-		fields := make([]digest.Field, 0, 13)
+		var b digest.Builder
 		for _, key := range []string{"address", "mode", "type", "name", "index", "provider_name", "deposed"} {
-			fields = append(fields, digest.Field{Key: key, Value: resource.Get(key)})
+			b.Value(key, resource.Get(key))
 		}
 		for _, key := range []string{"actions", "before", "after", "after_unknown", "replace_paths", "importing"} {
-			fields = append(fields, digest.Field{Key: key, Value: change.Get(key)})
+			b.Value(key, change.Get(key))
 		}
 		deposed := resource.Get("deposed")
 		place := sortText(resource.Get("address")) + "\x00"
 		if !deposed.IsNull() {
 			place += sortText(deposed)
 		}
-		s.add(digest.ObjectFrom(fields...), place)
+		s.add(b.Object(), place)
 	}
 	return s.sorted()
 }
