@@ -14,7 +14,11 @@ import (
 // part's, and two entries of a member with one address and deposed key. No
 // part at all is legal. chantVersion may be empty.
 func Compose(parts []Part, chantVersion string) (*Document, error) {
-	d := &Document{Schema: Schema, Contract: Contract, Chant: chantVersion}
+	total := 0
+	for i := range parts {
+		total += len(parts[i].Entries)
+	}
+	d := &Document{Schema: Schema, Contract: Contract, Chant: chantVersion, Entries: make([]Entry, 0, total)}
 	for i := range parts {
 		if err := d.add(&parts[i]); err != nil {
 			return nil, err

@@ -12,49 +12,60 @@ import (
 // and action (change-set §2.1). As none of these holds a NUL, that is the
 // order of the one text they make joined by NULs.
 func (c *content) sortEntries(entries []Entry) ([]Entry, error) {
-	order := make([]*Entry, len(entries))
+	rank := make(map[string]int, len(c.members))
+	for i, m := range c.members {
+		rank[m.Member] = i
+	}
+	// Members are few and sorted already: entries are dealt to them, and only
+	// those of one member are compared.
+	dealt := make([][]*Entry, len(c.members))
 	for i := range entries {
 		e := &entries[i]
-		order[i] = e
-		_, known := c.provisional[e.Member]
-		switch {
-		case !known:
+		m, known := rank[e.Member]
+		if !known {
 			return nil, fmt.Errorf("an entry at %s names member %s, which the change set does not have", e.Address, e.Member)
-		case strings.Contains(e.Address, "\x00") || strings.Contains(e.Deposed, "\x00"):
-			return nil, fmt.Errorf("an entry of member %s has an address that holds a NUL: %q", e.Member, e.Address)
-		case !e.Action.known():
-			return nil, fmt.Errorf("the entry at %s of member %s has action %q, which this version does not know", e.Address, e.Member, e.Action)
 		}
-	}
-	if !slices.IsSortedFunc(order, compareEntries) {
-		slices.SortFunc(order, compareEntries)
-	}
-	sorted := make([]Entry, len(order))
-	for i, e := range order {
-		if i > 0 && samePlace(order[i-1], e) {
-			return nil, fmt.Errorf("member %s has two entries at %s%s", e.Member, e.Address, deposedNote(e.Deposed))
+		if err := checkEntry(e); err != nil {
+			return nil, err
 		}
-		sorted[i] = *e
-		sorted[i].Attributes = list(e.Attributes)
+		dealt[m] = append(dealt[m], e)
+	}
+	sorted := make([]Entry, 0, len(entries))
+	for _, own := range dealt {
+		if !slices.IsSortedFunc(own, compareEntries) {
+			slices.SortFunc(own, compareEntries)
+		}
+		for i, e := range own {
+			if i > 0 && samePlace(own[i-1], e) {
+				return nil, fmt.Errorf("member %s has two entries at %s%s", e.Member, e.Address, deposedNote(e.Deposed))
+			}
+			sorted = append(sorted, *e)
+			sorted[len(sorted)-1].Attributes = list(e.Attributes)
+		}
 	}
 	return sorted, nil
 }
 
-func compareEntries(a, b *Entry) int {
-	if c := digest.Compare(a.Member, b.Member); c != 0 {
-		return c
+func checkEntry(e *Entry) error {
+	if strings.Contains(e.Address, "\x00") || strings.Contains(e.Deposed, "\x00") {
+		return fmt.Errorf("an entry of member %s has an address that holds a NUL: %q", e.Member, e.Address)
 	}
+	if !e.Action.known() {
+		return fmt.Errorf("the entry at %s of member %s has action %q, which this version does not know", e.Address, e.Member, e.Action)
+	}
+	return nil
+}
+
+// compareEntries orders the entries of one member.
+func compareEntries(a, b *Entry) int {
 	if c := digest.Compare(a.Address, b.Address); c != 0 {
 		return c
 	}
-	if c := digest.Compare(a.Deposed, b.Deposed); c != 0 {
-		return c
-	}
-	return digest.Compare(string(a.Action), string(b.Action))
+	return compareTexts(a.Deposed, b.Deposed, string(a.Action), string(b.Action))
 }
 
 func samePlace(a, b *Entry) bool {
-	return a.Address == b.Address && a.Deposed == b.Deposed && a.Member == b.Member
+	return a.Address == b.Address && a.Deposed == b.Deposed
 }
 
 func deposedNote(key string) string {
