@@ -153,6 +153,7 @@ func otherSource(approved, fresh Side, member string, exactDigest bool) string {
 	return ""
 }
 
+// runsCode names the first thing both plans run that no digest tells.
 func runsCode(then, now terraform.RunsCode) string {
 	for _, code := range []terraform.RunsCode{then, now} {
 		switch {
@@ -164,8 +165,13 @@ func runsCode(then, now terraform.RunsCode) string {
 			return "data is read only while it applies"
 		}
 	}
-	if !digest.Same(then.ProviderConfig, now.ProviderConfig) {
+	switch {
+	case !digest.Same(then.ProviderConfig, now.ProviderConfig):
 		return "its provider configuration differs"
+	case !now.ProviderConfig.IsZero():
+		// The digest is over what is written. A region that comes from a variable
+		// or a local is written alike and points elsewhere.
+		return "its provider configuration may evaluate to something else"
 	}
 	return ""
 }

@@ -112,7 +112,12 @@ func TestSourceChangedUnderAnEqualDigest(t *testing.T) {
 		{name: "an external data source may run another program", approved: plain, fresh: plain, equal: true, sides: code(terraform.RunsCode{External: []string{"data.external.x"}}), why: "runs a program"},
 		{name: "a deferred read may read something else", approved: plain, fresh: plain, equal: true, sides: code(terraform.RunsCode{HasDeferredReads: true}), why: "read only while it applies"},
 		{name: "a read in the plan is a deferred read", approved: append(plain, entry("data.x", changeset.Read)), fresh: append(plain, entry("data.x", changeset.Read)), equal: true, sides: moved, why: "read only while it applies"},
-		{name: "a provider may point elsewhere", approved: plain, fresh: plain, equal: true, sides: code(terraform.RunsCode{ProviderConfig: *plan(t, "c")}), why: "provider configuration"},
+		{name: "a provider may point elsewhere", approved: plain, fresh: plain, equal: true, sides: code(terraform.RunsCode{ProviderConfig: *plan(t, "c")}), why: "configuration differs"},
+		{name: "a provider written alike may point elsewhere, by a variable", approved: plain, fresh: plain, equal: true, sides: func(a, f *Side) {
+			moved(a, f)
+			a.Code = map[string]terraform.RunsCode{net: {ProviderConfig: *plan(t, "c")}}
+			f.Code = a.Code
+		}, why: "may evaluate"},
 		{name: "code that is not known may be any", approved: plain, fresh: plain, equal: true, sides: func(a, f *Side) { moved(a, f); a.Code = nil }, why: "not known"},
 		{name: "code of now that is not known may be any", approved: plain, fresh: plain, equal: true, sides: func(a, f *Side) { moved(a, f); f.Code = nil }, why: "not known"},
 		{name: "the expression behind an unknown value may be another", approved: []changeset.Entry{entry("a.x", changeset.Update, unknown("n", "1"))}, fresh: []changeset.Entry{entry("a.x", changeset.Update, unknown("n", "1"))}, equal: true, sides: moved, why: "known only after apply"},
