@@ -52,3 +52,16 @@ func (f *GitHub) ResetCounts() {
 	defer f.counts.mu.Unlock()
 	clear(f.counts.by)
 }
+
+// Spent is how much of the primary rate limit an installation's tokens used.
+func (f *GitHub) Spent(in *Installation) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	total := 0
+	for _, g := range f.tokens {
+		if g.installation == in {
+			total += g.spent
+		}
+	}
+	return total
+}

@@ -71,8 +71,8 @@ func (r *Repo) commit(ctx context.Context, e edit, at time.Time) (string, error)
 	stamp := fmt.Sprintf("%d +0000", at.Unix())
 	fmt.Fprintf(&in, "commit %s\nauthor %s <%s> %s\n", target, e.author.Name, e.author.Email, stamp)
 	fmt.Fprintf(&in, "committer %s <%s> %s\ndata %d\n%s\n", e.committer.Name, e.committer.Email, stamp, len(e.message), e.message)
-	if tip, ok := r.refs[target]; ok {
-		fmt.Fprintf(&in, "from %s\n", tip.object)
+	if _, ok := r.refs[target]; ok {
+		fmt.Fprintf(&in, "from %s^0\n", target)
 	} else if tip, ok := r.refs["refs/heads/"+r.defaultBranch]; ok {
 		fmt.Fprintf(&in, "from %s\n", tip.object)
 	}

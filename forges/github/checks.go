@@ -1,0 +1,85 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	gogithub "github.com/google/go-github/v62/github"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/green"
+	"github.com/chant-bot/chant/forges"
+)
+
+// maxCheckPages is where reading check runs gives up (pr-loop §4.2).
+const maxCheckPages = 50
+
+// CheckRuns lists every check run of a commit, older attempts too. Commit
+// statuses are not among them: on GitHub only check runs make a commit green.
+func (c *Conn) CheckRuns(ctx context.Context, repo engine.Repo, sha string) ([]green.CheckRun, error) {
+	if err := checkSHA(sha); err != nil {
+		return nil, err
+	}
+	path, err := c.path(repo, "/commits/%s/check-runs", sha)
+	if err != nil {
+		return nil, err
+	}
+	var runs []green.CheckRun
+	query := url.Values{"filter": {"all"}}
+	err = c.pages(ctx, "listing the check runs of "+sha, "checks:read", path, query, maxCheckPages, func(data json.RawMessage) error {
+		var page gogithub.ListCheckRunsResults
+		if err := json.Unmarshal(data, &page); err != nil {
+			return err
+		}
+		for _, r := range page.CheckRuns {
+			runs = append(runs, checkRun(r))
+		}
+		return nil
+	})
+	return runs, err
+}
+
+func checkRun(r *gogithub.CheckRun) green.CheckRun {
+	run := green.CheckRun{
+		ID: r.GetID(), Name: r.GetName(), Status: r.GetStatus(), Conclusion: r.GetConclusion(), URL: r.GetHTMLURL(),
+	}
+	if at := r.GetCompletedAt(); !at.IsZero() {
+		run.CompletedAt = at.UTC().Format(time.RFC3339)
+	}
+	return run
+}
+
+// SetStatus writes a commit status.
+func (c *Conn) SetStatus(ctx context.Context, repo engine.Repo, sha string, s forges.Status) error {
+	if err := checkSHA(sha); err != nil {
+		return err
+	}
+	path, err := c.path(repo, "/statuses/%s", sha)
+	if err != nil {
+		return err
+	}
+	body := &gogithub.RepoStatus{
+		State: gogithub.String(string(s.State)), Context: &s.Context, Description: &s.Description,
+	}
+	if s.TargetURL != "" { // an empty one is refused
+		body.TargetURL = &s.TargetURL
+	}
+	what := fmt.Sprintf("setting status %s on %s", s.Context, sha)
+	var made gogithub.RepoStatus
+	if _, err := c.do(ctx, request{what, "statuses:write", http.MethodPost, path, body}, &made); err != nil {
+		return err
+	}
+	return written(what, made.GetID())
+}
+
+// written makes sure of a write: a redirect that lost it answers without an id.
+func written(what string, id int64) error {
+	if id <= 0 {
+		return fmt.Errorf("%s: GitHub's answer names nothing that was written", what)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package transport
+
+import (
+	"bytes"
+	"container/list"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Cache keeps answers for conditional reads: a 304 costs nothing of the
+// primary rate limit. It is keyed by URL and by a scope the caller names, the
+// installation: GitHub varies ETags by Authorization, and tokens change every
+// hour, but what an installation may see is its own. Safe for concurrent use.
+type Cache struct {
+	most int64 // bytes of bodies
+
+	mu    sync.Mutex
+	size  int64
+	order *list.List // of *stored, newest use first
+	byKey map[string]*list.Element
+}
+
+type stored struct {
+	key, etag string
+	header    http.Header
+	body      []byte
+}
+
+// NewCache keeps up to most bytes of bodies, the least recently used going
+// first. No single body may take more than an eighth.
+func NewCache(most int64) *Cache {
+	return &Cache{most: most, order: list.New(), byKey: map[string]*list.Element{}}
+}
+
+// Conditional makes reads conditional and replays the stored answer on a 304.
+// Only GET answers 200 with an ETag are kept.
+func (c *Cache) Conditional(next http.RoundTripper, scope string) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		if req.Method != http.MethodGet || req.Header.Get("If-None-Match") != "" || req.Header.Get("Range") != "" {
+			return next.RoundTrip(req)
+		}
+		key := scope + "\n" + req.Header.Get("Accept") + "\n" + req.URL.String()
+		known := c.get(key)
+		if known != nil {
+			req = req.Clone(req.Context())
+			req.Header.Set("If-None-Match", known.etag)
+		}
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case resp.StatusCode == http.StatusNotModified && known != nil:
+			return known.replay(resp), nil
+		case resp.StatusCode == http.StatusOK && resp.Header.Get("ETag") != "":
+			return c.keep(key, resp)
+		}
+		return resp, nil
+	})
+}
+
+// Forget drops everything of a scope, for an installation that lost a
+// repository or was removed.
+func (c *Cache) Forget(scope string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, element := range c.byKey {
+		if strings.HasPrefix(key, scope+"\n") {
+			c.remove(element)
+		}
+	}
+}
+
+func (c *Cache) get(key string) *stored {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element, ok := c.byKey[key]
+	if !ok {
+		return nil
+	}
+	c.order.MoveToFront(element)
+	return element.Value.(*stored)
+}
+
+// keep stores an answer whose body is read to its end.
+func (c *Cache) keep(key string, resp *http.Response) (*http.Response, error) {
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // read to its end
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", resp.Request.URL.Path, err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	entry := &stored{key: key, etag: resp.Header.Get("ETag"), header: resp.Header.Clone(), body: body}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, ok := c.byKey[key]; ok {
+		c.remove(old)
+	}
+	if int64(len(body)) > c.most/8 {
+		return resp, nil
+	}
+	c.byKey[key] = c.order.PushFront(entry)
+	c.size += int64(len(body))
+	for c.size > c.most {
+		c.remove(c.order.Back())
+	}
+	return resp, nil
+}
+
+func (c *Cache) remove(element *list.Element) {
+	entry := element.Value.(*stored)
+	c.order.Remove(element)
+	delete(c.byKey, entry.key)
+	c.size -= int64(len(entry.body))
+}
+
+// replay answers 200 with the stored body and headers, Link among them, under
+// the fresh rate limit headers.
+func (s *stored) replay(fresh *http.Response) *http.Response {
+	_ = fresh.Body.Close() // a 304 has none
+	header := s.header.Clone()
+	for name, values := range fresh.Header {
+		if strings.HasPrefix(name, "X-Ratelimit-") || name == "Date" {
+			header[name] = values
+		}
+	}
+	fresh.Status, fresh.StatusCode = "200 OK", http.StatusOK
+	fresh.Header, fresh.Body, fresh.ContentLength = header, io.NopCloser(bytes.NewReader(s.body)), int64(len(s.body))
+	return fresh
+}
