@@ -1,0 +1,172 @@
+// Package config is the server's configuration: one documented struct, filled
+// from a file, then the environment, then flags, and checked as a whole. It
+// reads the files its secrets refer to and nothing else, and never prints a
+// secret.
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chant-bot/chant/engine"
+)
+
+// Config is everything an operator can say. Keys are those of chant.yaml; a
+// value that is one text, number or list of texts can also come from the
+// environment variable Fields names.
+type Config struct {
+	Listen        string          `yaml:"listen" help:"Address to serve HTTP on."`
+	ExternalURL   string          `yaml:"externalUrl" help:"Address people and the forge reach this server at, without a path at its end. Links in notes and statuses start with it."`
+	StateDir      string          `yaml:"stateDir" help:"Directory for the database, clones, worktrees and plans. Nothing else may write there."`
+	Database      string          `yaml:"database" help:"Path of the SQLite database. Empty: chant.db in the state directory."`
+	Repositories  []string        `yaml:"repositories" help:"Repositories served, as owner/name or host/owner/name. Required: anyone may install a public app, only these are listened to."`
+	DefaultEnv    string          `yaml:"defaultEnv" help:"Environment of a repository that declares none."`
+	GitHub        GitHub          `yaml:"github" help:"The connection to GitHub."`
+	Credentials   []Credentials   `yaml:"credentials" help:"What plans and applies may use, per repository and environment. None configured means none."`
+	Isolation     string          `yaml:"isolation" help:"Wall around code of a repository: auto takes the first that works of bwrap, systemd and user; none means no wall and must be said."`
+	WritablePaths []string        `yaml:"writablePaths" help:"Absolute paths outside the worktree that planned code may write, such as a local state directory. Never the state directory."`
+	Workers       int             `yaml:"workers" help:"Plans and applies run at the same time."`
+	Terraform     string          `yaml:"terraform" help:"terraform or tofu: a name on PATH or an absolute path."`
+	Deliveries    Deliveries      `yaml:"deliveries" help:"What is kept of webhook deliveries."`
+	Pages         Pages           `yaml:"pages" help:"The pages for people."`
+	SweepInterval Duration        `yaml:"sweepInterval" help:"How often everything open is looked at again, in case a delivery was lost."`
+	LogLevel      string          `yaml:"logLevel" help:"debug, info, warn or error."`
+	allowed       map[string]bool // of repositories, by foldRepo
+}
+
+// GitHub is one connection: an app, or a token in its stead. With neither the
+// server starts for its setup page.
+type GitHub struct {
+	AppID          int64    `yaml:"appId" help:"Number of the app."`
+	PrivateKey     Secret   `yaml:"privateKey" help:"Private key of the app, PEM; best as a file: reference."`
+	Token          Secret   `yaml:"token" help:"Access token to use instead of an app."`
+	BotID          int64    `yaml:"botId" help:"Number of the account we write as, so that we know our own events. 0: asked from GitHub at the start."`
+	WebhookSecrets []Secret `yaml:"webhookSecrets" help:"Secrets deliveries may be signed with. More than one lets a secret be replaced without losing a delivery."`
+	APIURL         string   `yaml:"apiUrl" help:"Address of the REST API."`
+	WebURL         string   `yaml:"webUrl" help:"Address of the web pages and of git over HTTPS."`
+}
+
+// Credentials are the two sets of one repository and environment. A plan runs
+// code of a pull request: its set should only be able to read.
+type Credentials struct {
+	Repository string         `yaml:"repository" help:"Repository, written as in repositories."`
+	Env        string         `yaml:"env" help:"Environment."`
+	Plan       CredentialsSet `yaml:"plan" help:"For planning, of approved and unapproved code."`
+	Apply      CredentialsSet `yaml:"apply" help:"For applying an approved plan only."`
+}
+
+// CredentialsSet says where KEY=VALUE pairs come from: exactly one of a file
+// with a pair a line, a command that prints such lines, run anew each time, and
+// the pairs themselves. All empty is the empty set.
+type CredentialsSet struct {
+	File    string            `yaml:"file" help:"Absolute path of a file with one KEY=VALUE a line."`
+	Command []string          `yaml:"command" help:"Command that prints such lines, for example to make credentials that expire soon."`
+	Env     map[string]Secret `yaml:"env" help:"The pairs themselves."`
+}
+
+// Deliveries is about webhook deliveries.
+type Deliveries struct {
+	Retention Duration `yaml:"retention" help:"How long deliveries are kept. While one is kept it is known when it is sent again."`
+}
+
+// Pages is about the pages for people.
+type Pages struct {
+	Token Secret `yaml:"token" help:"Token that opens the pages. Empty: they can be read without one only on a loopback address."`
+}
+
+// minRetention is longer than any forge sends a delivery again: GitHub
+// Enterprise Server does for 7 days (forge-facts 1.5).
+const minRetention = 8 * 24 * time.Hour
+
+// Default is the configuration of an empty file.
+func Default() Config {
+	return Config{
+		Listen:        "127.0.0.1:8080",
+		StateDir:      "/var/lib/chant",
+		DefaultEnv:    "prod",
+		GitHub:        GitHub{APIURL: "https://api.github.com", WebURL: "https://github.com"},
+		Isolation:     "auto",
+		Workers:       2,
+		Terraform:     "terraform",
+		Deliveries:    Deliveries{Retention: Duration(30 * 24 * time.Hour)},
+		SweepInterval: Duration(5 * time.Minute),
+		LogLevel:      "info",
+	}
+}
+
+// DatabasePath is where the database is.
+func (c *Config) DatabasePath() string {
+	if c.Database != "" {
+		return c.Database
+	}
+	return filepath.Join(c.StateDir, "chant.db")
+}
+
+// Instance is the GitHub server the configuration connects to.
+func (c *Config) Instance() engine.Instance {
+	return engine.Instance{Kind: engine.GitHub, Host: hostOf(c.GitHub.WebURL)}
+}
+
+// Configured tells whether the forge can be talked to; without, only the setup
+// page works.
+func (g GitHub) Configured() bool { return g.AppID != 0 || !g.Token.IsZero() }
+
+// Secrets are the webhook secrets as bytes.
+func (g GitHub) Secrets() [][]byte {
+	out := make([][]byte, len(g.WebhookSecrets))
+	for i, s := range g.WebhookSecrets {
+		out[i] = s.Value()
+	}
+	return out
+}
+
+// Allows tells whether a repository is served here, by its present name.
+// Whoever knows it under an earlier name by its ID asks with that name too.
+func (c *Config) Allows(r engine.Repo) bool {
+	return c.allowed[foldRepo(r.Instance.Host+"/"+r.FullName())]
+}
+
+// CredentialsOf finds the sets of a repository and environment; two empty sets
+// when none are configured.
+func (c *Config) CredentialsOf(r engine.Repo, env string) Credentials {
+	key := foldRepo(r.Instance.Host + "/" + r.FullName())
+	for _, set := range c.Credentials {
+		if set.Env == env && foldRepo(c.qualified(set.Repository)) == key {
+			return set
+		}
+	}
+	return Credentials{Repository: r.FullName(), Env: env}
+}
+
+// qualified is host/owner/name.
+func (c *Config) qualified(repo string) string {
+	if strings.Count(repo, "/") == 1 {
+		return c.Instance().Host + "/" + repo
+	}
+	return repo
+}
+
+// foldRepo makes names that mean the same repository equal.
+func foldRepo(qualified string) string { return strings.ToLower(qualified) }
+
+// Duration is a time.Duration written like "5m" or "720h".
+type Duration time.Duration
+
+// Std is the standard library's kind.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes what UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a duration as time.ParseDuration does.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	*d = Duration(parsed)
+	return nil
+}

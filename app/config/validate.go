@@ -1,0 +1,176 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+var (
+	repoPattern = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+(?::\d+)?/)?[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+	envPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	keyPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// minToken is the shortest token taken for the pages.
+const minToken = 16
+
+// Validate checks every field and what fields mean together. The error joins
+// all mistakes, each starting with its key. Allows answers only after it.
+func (c *Config) Validate() error {
+	v := &validator{}
+	c.server(v)
+	c.repositories(v)
+	c.github(v)
+	c.walls(v)
+	c.credentials(v)
+	return errors.Join(v.errs...)
+}
+
+type validator struct{ errs []error }
+
+func (v *validator) check(ok bool, key, format string, args ...any) {
+	if !ok {
+		v.errs = append(v.errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (c *Config) server(v *validator) {
+	host, _, err := net.SplitHostPort(c.Listen)
+	v.check(err == nil, "listen", "want host:port or :port, such as 127.0.0.1:8080")
+	v.check(isWebURL(c.ExternalURL), "externalUrl", "set the http or https address this server is reached at, without a query")
+	v.check(!strings.HasSuffix(c.ExternalURL, "/"), "externalUrl", "leave the slash at its end out")
+	v.check(filepath.IsAbs(c.StateDir), "stateDir", "want an absolute path")
+	v.check(!strings.Contains(c.Database, "://"), "database", "this version keeps its data in SQLite only; give a path")
+	v.check(c.Database == "" || strings.Contains(c.Database, "://") || filepath.IsAbs(c.Database), "database", "want an absolute path")
+	v.check(c.Workers > 0, "workers", "want at least 1")
+	v.check(c.Terraform != "", "terraform", "name the binary, terraform or tofu")
+	v.check(c.Deliveries.Retention.Std() >= minRetention, "deliveries.retention",
+		"want at least %s: a forge can send a delivery again for a week, and it must be known then", minRetention)
+	v.check(c.SweepInterval.Std() >= 10*time.Second, "sweepInterval", "want at least 10s")
+	v.check(new(slog.Level).UnmarshalText([]byte(c.LogLevel)) == nil, "logLevel", "want debug, info, warn or error")
+	token := len(c.Pages.Token.Value())
+	v.check(token == 0 || token >= minToken, "pages.token", "want at least %d characters", minToken)
+	v.check(token > 0 || err != nil || isLoopback(host), "pages.token", "set one: listen is reachable from other machines")
+}
+
+func (c *Config) repositories(v *validator) {
+	v.check(len(c.Repositories) > 0, "repositories", "list what this server serves, as owner/name; there is no default")
+	c.allowed = make(map[string]bool, len(c.Repositories))
+	for i, repo := range c.Repositories {
+		key := fmt.Sprintf("repositories[%d]", i)
+		if v.check(repoPattern.MatchString(repo), key, "want owner/name or host/owner/name, not %q", repo); !repoPattern.MatchString(repo) {
+			continue
+		}
+		folded := foldRepo(c.qualified(repo))
+		v.check(strings.HasPrefix(folded, c.Instance().Host+"/"), key, "%q is not on %s, which github.webUrl names", repo, c.Instance().Host)
+		v.check(!c.allowed[folded], key, "%q is listed twice", repo)
+		c.allowed[folded] = true
+	}
+	v.check(envPattern.MatchString(c.DefaultEnv), "defaultEnv", "want letters, digits, dots, dashes and underscores")
+}
+
+func (c *Config) github(v *validator) {
+	g := c.GitHub
+	v.check(isWebURL(g.APIURL), "github.apiUrl", "want an http or https address")
+	v.check(isWebURL(g.WebURL), "github.webUrl", "want an http or https address")
+	v.check(g.AppID >= 0, "github.appId", "want the number of the app")
+	v.check(g.BotID >= 0, "github.botId", "want the number of the account")
+	v.check(g.AppID == 0 || g.Token.IsZero(), "github", "set appId or token, not both")
+	v.check((g.AppID != 0) == !g.PrivateKey.IsZero(), "github", "appId and privateKey go together")
+	v.check(g.PrivateKey.IsZero() || strings.HasPrefix(string(g.PrivateKey.Value()), "-----BEGIN "), "github.privateKey", "want a PEM file; did you mean file:/path?")
+	v.check(!g.Configured() || len(g.WebhookSecrets) > 0, "github.webhookSecrets", "set at least one: without a secret no delivery can be trusted")
+	for i, s := range g.WebhookSecrets {
+		v.check(len(s.Value()) > 0, fmt.Sprintf("github.webhookSecrets[%d]", i), "it is empty")
+	}
+}
+
+func (c *Config) walls(v *validator) {
+	kinds := []string{"auto", "bwrap", "systemd", "user", "none"}
+	v.check(slices.Contains(kinds, c.Isolation), "isolation", "want one of %s", strings.Join(kinds, ", "))
+	for i, path := range c.WritablePaths {
+		key := fmt.Sprintf("writablePaths[%d]", i)
+		v.check(filepath.IsAbs(path), key, "want an absolute path")
+		v.check(!overlaps(path, c.StateDir), key, "%s and the state directory overlap: planned code could write our state", path)
+		v.check(!overlaps(path, c.DatabasePath()), key, "%s holds the database", path)
+	}
+}
+
+func (c *Config) credentials(v *validator) {
+	seen := map[string]bool{}
+	for i, set := range c.Credentials {
+		key := fmt.Sprintf("credentials[%d]", i)
+		folded := foldRepo(c.qualified(set.Repository))
+		v.check(c.allowed[folded], key+".repository", "%q is not among repositories", set.Repository)
+		v.check(envPattern.MatchString(set.Env), key+".env", "name the environment")
+		v.check(!seen[folded+"\n"+set.Env], key, "%s has two entries for %s", set.Repository, set.Env)
+		seen[folded+"\n"+set.Env] = true
+		set.Plan.validate(v, key+".plan")
+		set.Apply.validate(v, key+".apply")
+		v.check(set.Plan.File == "" || set.Plan.File != set.Apply.File, key, "plan and apply use one file: code of a pull request would hold what applies")
+		v.check(len(set.Plan.Command) == 0 || !slices.Equal(set.Plan.Command, set.Apply.Command), key, "plan and apply use one command: code of a pull request would hold what applies")
+	}
+}
+
+func (s CredentialsSet) validate(v *validator, key string) {
+	sources := 0
+	for _, given := range []bool{s.File != "", len(s.Command) > 0, len(s.Env) > 0} {
+		if given {
+			sources++
+		}
+	}
+	v.check(sources <= 1, key, "give one of file, command and env")
+	v.check(s.File == "" || filepath.IsAbs(s.File), key+".file", "want an absolute path")
+	for name := range s.Env {
+		v.check(keyPattern.MatchString(name) && !Reserved(name), key+".env", "%q cannot be passed on", name)
+	}
+}
+
+// Reserved tells whether a variable steers the tools we run, or us, rather than
+// a provider: it is never passed on, wherever it comes from (soundness, walls).
+func Reserved(name string) bool {
+	upper := strings.ToUpper(name)
+	if slices.Contains([]string{"PATH", "HOME", "TMPDIR", "TF_REATTACH_PROVIDERS", "TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_WORKSPACE", "TF_PLUGIN_CACHE_DIR"}, upper) {
+		return true
+	}
+	for _, prefix := range []string{"TF_CLI_ARGS", "LD_", "DYLD_", "CHANT_", "GIT_"} {
+		if strings.HasPrefix(upper, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+}
+
+func hostOf(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// overlaps tells whether one path is the other or inside it.
+func overlaps(a, b string) bool {
+	inside := func(path, dir string) bool {
+		rel, err := filepath.Rel(dir, path)
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+	}
+	return inside(a, b) || inside(b, a)
+}
