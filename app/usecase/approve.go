@@ -22,7 +22,7 @@ type gateAt struct {
 	prefix   string
 	report   report.Report
 	document *changeset.Document
-	shown    shown
+	shown    Shown
 	rule     *gate.ReviewRule
 	pageURL  string
 }
@@ -57,7 +57,7 @@ func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.Comme
 			continue
 		}
 		at.gates = append(at.gates, gateAt{
-			policy: a.Policy, prefix: a.Prefix, report: a.Report, document: a.Set.Document, shown: a.Set.shown(),
+			policy: a.Policy, prefix: a.Prefix, report: a.Report, document: a.Set.Document, shown: a.Set.Shown(),
 			rule: a.greenRule(), pageURL: c.runURL(run.ID),
 		})
 	}
@@ -349,7 +349,6 @@ func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comme
 	}
 	return answer{reply: reply, rule: "revocation"}, nil
 }
-
 
 type revocation struct {
 	gate.Act

@@ -246,11 +246,11 @@ func (ex *execution) movedInputs(ctx context.Context, m *PlannedMember) ([]run.I
 		moved = append(moved, r)
 	}
 	for _, read := range m.Reads {
-		now, sensitive, err := ex.current(ctx, read.Component, read.Output)
+		now, sensitive, err := ex.current(ctx, read.From, read.Output)
 		if err != nil {
 			return nil, err
 		}
-		if r, changed := run.PlannedRead(read.Component, read.Output, read.Value, read.Sensitive).Moved(now, sensitive); changed {
+		if r, changed := read.Moved(now, sensitive); changed {
 			moved = append(moved, r)
 		}
 	}
@@ -283,9 +283,7 @@ func (ex *execution) planInput() PlanInput {
 // target is the planned target with the apply credentials and this checkout.
 func (ex *execution) target(m *PlannedMember) (engine.Target, error) {
 	c := ex.components[m.Component]
-	t, err := ex.planInput().target(c.Steps()[m.Step], m.Step, c, nil, ex.credentials)
-	t.Vars = m.Planned.Target.Vars
-	return t, err
+	return ex.planInput().target(c.Steps()[m.Step], m.Step, c, nil, ex.credentials)
 }
 
 func (ex *execution) say(format string, args ...any) {
@@ -351,7 +349,7 @@ func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []
 			{Path: record.AppliesPath(a.Prefix, done.Env, done.Commit), Content: done.JSON()},
 		}
 		if len(a.Report.Members) > 0 && via != record.ViaNothing {
-			more, _, err := approvalFiles(a.Prefix, a.Set.Document, a.Set.shown())
+			more, _, err := approvalFiles(a.Prefix, a.Set.Document, a.Set.Shown())
 			if err != nil {
 				return nil, err
 			}

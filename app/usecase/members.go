@@ -11,7 +11,6 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
-	"github.com/chant-bot/chant/engine/digest"
 	driver "github.com/chant-bot/chant/engine/drivers/terraform"
 	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/plans/terraform"
@@ -52,17 +51,11 @@ type PlannedMember struct {
 	Step      int // index of the step in the component
 	// Planned is the zero value when the member failed to plan or is a hole.
 	Planned engine.Planned
-	// Reads are the upstream outputs the plan was made with.
-	Reads   []InputRead
+	// Reads are the upstream outputs the plan was made with, as hashes: what is
+	// kept holds no output's value.
+	Reads   []run.InputRead
 	Unknown []project.Read // reads without a value: the member is a hole
 	Error   string
-}
-
-// InputRead is one upstream output as it stood when the plan was made.
-type InputRead struct {
-	Component, Output string
-	Value             digest.Value
-	Sensitive         bool
 }
 
 // Side is the set as coverage compares it.
@@ -245,6 +238,11 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
+	for _, read := range unresolved {
+		if read.Source == project.FromEnv {
+			return refusef("%s:%d: $env.%s has no value; declare it in x-bot.envs[].vars of env %s", m.step.File, read.Line, read.Output, p.in.Env.Name)
+		}
+	}
 	if len(unresolved) > 0 {
 		m.planned.Unknown = unresolved
 		part, err := p.hole(m, unresolved)
@@ -260,20 +258,20 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
-	planned.Target.Credentials = nil // never kept with a plan
+	planned.Target = engine.Target{} // its credentials and values are not kept with the plan
 	m.planned.Planned, m.part = planned, planned.Part
 	return nil
 }
 
 // reads lists what the step was resolved with, for the apply to compare.
-func (p *planner) reads(m *member) []InputRead {
-	var out []InputRead
+func (p *planner) reads(m *member) []run.InputRead {
+	var out []run.InputRead
 	for _, read := range m.component.Reads() {
 		if read.Source != project.FromOutput || read.Step != m.index {
 			continue
 		}
 		value, sensitive := lookup(p.outputs[read.Component], read.Output)
-		out = append(out, InputRead{Component: read.Component, Output: read.Output, Value: value, Sensitive: sensitive})
+		out = append(out, run.PlannedRead(read.Component, read.Output, value, sensitive))
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
@@ -246,8 +247,34 @@ func planStatus(p *PlanSet) report.Status {
 	return report.Planned
 }
 
-// shown is what a reviewer of this plan is shown beside the document.
-func (p *PlanSet) shown() shown {
+// Shown is what a reviewer of this plan is shown beside the document.
+func (p *PlanSet) Shown() Shown {
 	side := p.Side()
-	return shown{Sources: side.Sources, Code: side.Code}
+	return Shown{Sources: side.Sources, Code: side.Code}
+}
+
+// NothingDue reports that every member is planned and has nothing to apply.
+func (p *PlanSet) NothingDue() bool {
+	for _, nothing := range p.Nothing() {
+		if !nothing {
+			return false
+		}
+	}
+	return true
+}
+
+// PlanChange fetches what a pull request needs and plans it against the base
+// branch's tip, which it returns.
+func (st *Stage) PlanChange(ctx context.Context, site *Site, change engine.Change, dir string) ([]PullPlan, Trust, string, error) {
+	if err := site.FetchPull(ctx, change); err != nil {
+		return nil, Trust{}, "", err
+	}
+	tip, err := site.Clone.Resolve(ctx, site.branchRef(change.BaseBranch))
+	if err != nil {
+		return nil, Trust{}, "", err
+	}
+	plans, trust, err := st.PlanPull(ctx, PullInput{
+		Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir,
+	})
+	return plans, trust, tip, err
 }

@@ -76,5 +76,5 @@ func (r *Receiver) branches(ctx context.Context, forge forges.Forge, repo engine
 	if err != nil {
 		return err
 	}
-	return r.Next.Raise(ctx, repo, BranchOf(info.DefaultBranch))
+	return r.Next.RaiseBranches(ctx, repo, info.DefaultBranch)
 }

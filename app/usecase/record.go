@@ -24,7 +24,7 @@ type StoredPlan struct {
 	Tree     string // git tree that was planned
 	Status   string // of its report
 	Document *changeset.Document
-	Shown    shown
+	Shown    Shown
 }
 
 // PullPlans looks kept plans up; a host without a store has none.
@@ -128,6 +128,9 @@ func (st *Stage) recordCommit(ctx context.Context, in RecordInput, p Policy, com
 	var rule *gate.ReviewRule
 	var authors []string
 	if merged {
+		if err = in.Site.FetchPull(ctx, change); err != nil {
+			return nil, err
+		}
 		if authors, err = in.Site.authors(ctx, change, commit.Parent); err != nil {
 			return nil, err
 		}
@@ -178,7 +181,7 @@ func (st *Stage) planOfMerge(ctx context.Context, in RecordInput, p Policy, comm
 	if err != nil {
 		return StoredPlan{}, err
 	}
-	return StoredPlan{Tree: commit.Tree, Status: string(planStatus(set)), Document: set.Document, Shown: set.shown()}, nil
+	return StoredPlan{Tree: commit.Tree, Status: string(planStatus(set)), Document: set.Document, Shown: set.Shown()}, nil
 }
 
 // writeRecords decides each project's approval on the ledger as it stands and

@@ -13,10 +13,10 @@ import (
 	"github.com/chant-bot/chant/engine/record"
 )
 
-// shown is what an approver saw beside the document: each member's source and
+// Shown is what an approver saw beside the document: each member's source and
 // what its plan executes. It stands on the ledger by the sources' hash, which
 // the approval's line carries, so that losing the database loses no approval.
-type shown struct {
+type Shown struct {
 	Sources map[string]string             `json:"sources"`
 	Code    map[string]terraform.RunsCode `json:"code"`
 }
@@ -31,21 +31,21 @@ func shownPath(prefix, hash string) (string, error) {
 
 // readShown loads what stands under hash. What does not hash to its own name is
 // not there: the source then counts as another one, which only costs approvals.
-func readShown(snap *ledger.Snapshot, prefix, hash string) (shown, bool, error) {
+func readShown(snap *ledger.Snapshot, prefix, hash string) (Shown, bool, error) {
 	path, err := shownPath(prefix, hash)
 	if err != nil {
-		return shown{}, false, nil
+		return Shown{}, false, nil
 	}
 	data, found, err := snap.Read(path)
 	if err != nil || !found {
-		return shown{}, false, err
+		return Shown{}, false, err
 	}
-	var s shown
+	var s Shown
 	if err := json.Unmarshal(data, &s); err != nil {
-		return shown{}, false, nil
+		return Shown{}, false, nil
 	}
 	if cover.SourcesHash(s.Sources) != hash {
-		return shown{}, false, nil
+		return Shown{}, false, nil
 	}
 	return s, true, nil
 }
@@ -53,7 +53,7 @@ func readShown(snap *ledger.Snapshot, prefix, hash string) (shown, bool, error) 
 // approvalFiles are the files written with an approval of doc: the document and
 // what was shown with it. A document on which the redaction net fires is not
 // written, and no merge then counts as approved by it (soundness).
-func approvalFiles(prefix string, doc *changeset.Document, s shown) ([]ledger.File, string, error) {
+func approvalFiles(prefix string, doc *changeset.Document, s Shown) ([]ledger.File, string, error) {
 	hash := cover.SourcesHash(s.Sources)
 	path, err := shownPath(prefix, hash)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/project"
@@ -112,4 +113,35 @@ func (s *Site) FetchBranch(ctx context.Context, branch string) error {
 	return s.Clone.Fetch(ctx,
 		"+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch,
 		"+refs/tags/ci/*:refs/tags/ci/*")
+}
+
+// FetchPull brings the base branch and the head of a pull request here, forks
+// and deleted branches included.
+func (s *Site) FetchPull(ctx context.Context, change engine.Change) error {
+	if err := s.FetchBranch(ctx, change.BaseBranch); err != nil {
+		return err
+	}
+	if _, err := s.Clone.Resolve(ctx, change.Head+"^{commit}"); err == nil {
+		return nil
+	}
+	return s.Clone.Fetch(ctx, fmt.Sprintf("+refs/pull/%d/head:refs/chant/pull/%d", change.Number, change.Number))
+}
+
+// TickBranch fetches a branch and ticks it where it is the one ci.green names.
+func (st *Stage) TickBranch(ctx context.Context, site *Site, branch string) ([]green.TagDue, error) {
+	if err := site.FetchBranch(ctx, branch); err != nil {
+		return nil, err
+	}
+	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
+	if err != nil {
+		return nil, err
+	}
+	d, err := site.Declaration(ctx, tip)
+	if err != nil || d.Green == nil || d.Green.Branch != branch {
+		if err != nil && forPeople(err) != nil {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return st.Tick(ctx, TickInput{Site: site, Green: *d.Green})
 }

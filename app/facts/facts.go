@@ -1,0 +1,246 @@
+// Package facts gives the use cases what they keep: it maps the stores of sql to
+// the small interfaces the use cases declare. It decides nothing.
+package facts
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// Facts is every store the use cases read and write.
+type Facts struct {
+	DB       *store.DB
+	Plans    store.Plans
+	Runs     store.Runs
+	Said     store.Posts
+	Trail    store.Audit
+	Settings store.Settings
+	Now      func() time.Time
+}
+
+// New gathers the stores of a database.
+func New(db *store.DB, now func() time.Time) *Facts {
+	return &Facts{
+		DB: db, Plans: store.NewPlans(db), Runs: store.NewRuns(db), Said: store.NewPosts(db),
+		Trail: store.NewAudit(db), Settings: store.NewSettings(db), Now: now,
+	}
+}
+
+// extras is what a plan row's sources column holds.
+type extras struct {
+	Shown        usecase.Shown `json:"shown"`
+	TrustChanged bool          `json:"trustChanged,omitempty"`
+	NothingDue   bool          `json:"nothingDue,omitempty"`
+}
+
+// SavePlans stores the plans of one head in one transaction, together with what
+// done does in it.
+func (f *Facts) SavePlans(ctx context.Context, repo engine.Repo, number int, head, baseBranch, baseTip string, plans []usecase.PullPlan, trust usecase.Trust, done func(*sql.Tx) error) error {
+	return f.DB.InTx(ctx, func(tx *sql.Tx) error {
+		for _, p := range plans {
+			key := store.PlanKey{
+				PlanTarget: store.PlanTarget{
+					RepoKey: repo.Key(), Env: p.Policy.Env.Name, Member: p.Member,
+					Number: number, Head: head, BaseBranch: baseBranch,
+				},
+				BaseTip: baseTip,
+			}
+			if err := f.savePlan(ctx, tx, key, p, trust); err != nil {
+				return err
+			}
+		}
+		return done(tx)
+	})
+}
+
+func (f *Facts) savePlan(ctx context.Context, tx *sql.Tx, key store.PlanKey, p usecase.PullPlan, trust usecase.Trust) error {
+	result := store.PlanResult{Status: store.PlanDone, Digest: p.Report.Digest}
+	var err error
+	if result.Report, err = p.Report.JSON(); err != nil {
+		return fmt.Errorf("storing the report: %w", err)
+	}
+	x := extras{TrustChanged: trust.Changed}
+	if p.Set != nil {
+		result.Document = p.Set.Document.JSON()
+		x.Shown, x.NothingDue = p.Set.Shown(), p.Set.NothingDue()
+	}
+	if result.Sources, err = json.Marshal(x); err != nil {
+		return fmt.Errorf("storing what was shown: %w", err)
+	}
+	id, _, err := f.Plans.Ensure(ctx, tx, key, true, f.Now())
+	if err != nil {
+		return err
+	}
+	if _, err := f.Plans.Start(ctx, tx, id, p.Tree); err != nil {
+		return err
+	}
+	_, err = f.Plans.Finish(ctx, tx, id, result, f.Now())
+	return err
+}
+
+// maxListed bounds how many plans of one pull request are looked at.
+const maxListed = 200
+
+// Planned implements usecase.Facts.
+func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) ([]usecase.KeptPlan, error) {
+	rows, err := f.Plans.OfPull(ctx, repo.Key(), number, maxListed)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	var out []usecase.KeptPlan
+	for _, row := range rows {
+		key := row.Env + "\x00" + row.Member
+		if row.Head != head || row.BaseBranch != baseBranch || row.Status != store.PlanDone || seen[key] {
+			continue
+		}
+		seen[key] = true
+		kept, err := f.kept(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append([]usecase.KeptPlan{kept}, out...) // rows come newest first
+	}
+	return out, nil
+}
+
+// Earlier implements usecase.Facts. Documents of at most five plans are loaded.
+func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, member string, current digest.Digest) ([]usecase.KeptPlan, error) {
+	rows, err := f.Plans.OfPull(ctx, repo.Key(), number, maxListed)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{current.Hex(): true}
+	var out []usecase.KeptPlan
+	for _, row := range rows {
+		if row.Env != env || row.Member != member || row.Digest.IsZero() || seen[row.Digest.Hex()] {
+			continue
+		}
+		seen[row.Digest.Hex()] = true
+		if len(out) == 5 {
+			break
+		}
+		kept, err := f.kept(ctx, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, kept)
+	}
+	return out, nil
+}
+
+// PullPlan implements usecase.PullPlans.
+func (f *Facts) PullPlan(ctx context.Context, repo engine.Repo, number int, head, env, member string) (usecase.StoredPlan, bool, error) {
+	rows, err := f.Plans.OfPull(ctx, repo.Key(), number, maxListed)
+	if err != nil {
+		return usecase.StoredPlan{}, false, err
+	}
+	for _, row := range rows {
+		if row.Head == head && row.Env == env && row.Member == member && row.Status == store.PlanDone {
+			kept, err := f.kept(ctx, row.ID)
+			return kept.StoredPlan, err == nil && kept.Document != nil, err
+		}
+	}
+	return usecase.StoredPlan{}, false, nil
+}
+
+// Plan reads one plan by its id; store.ErrNotFound.
+func (f *Facts) Plan(ctx context.Context, id int64) (usecase.KeptPlan, error) { return f.kept(ctx, id) }
+
+func (f *Facts) kept(ctx context.Context, id int64) (usecase.KeptPlan, error) {
+	row, err := f.Plans.Get(ctx, id)
+	if err != nil {
+		return usecase.KeptPlan{}, err
+	}
+	k := usecase.KeptPlan{
+		ID: row.ID, Env: row.Env, Member: row.Member, Head: row.Head, BaseBranch: row.BaseBranch,
+		BaseTip: row.BaseTip, PlannedAt: row.Finished, StoredPlan: usecase.StoredPlan{Tree: row.Tree},
+	}
+	if k.Report, err = report.Parse(row.Report); err != nil {
+		return k, fmt.Errorf("report of plan %d: %w", id, err)
+	}
+	k.Status = string(k.Report.Status)
+	if len(row.Document) > 0 {
+		if k.Document, err = changeset.Parse(row.Document); err != nil {
+			return k, fmt.Errorf("document of plan %d: %w", id, err)
+		}
+	}
+	var x extras
+	if err := json.Unmarshal(row.Sources, &x); err != nil {
+		return k, fmt.Errorf("sources of plan %d: %w", id, err)
+	}
+	k.Shown, k.TrustChanged, k.NothingDue = x.Shown, x.TrustChanged, x.NothingDue
+	return k, nil
+}
+
+// PlanRequested implements usecase.Facts.
+func (f *Facts) PlanRequested(ctx context.Context, repo engine.Repo, number int, head string) (bool, error) {
+	_, err := f.Settings.Get(ctx, requestKey(repo, number, head))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// NotePlanRequest remembers that a person asked for a plan of this head.
+func (f *Facts) NotePlanRequest(ctx context.Context, tx *sql.Tx, repo engine.Repo, number int, head string) error {
+	return f.Settings.Put(ctx, tx, requestKey(repo, number, head), []byte("requested"), f.Now())
+}
+
+func requestKey(repo engine.Repo, number int, head string) string {
+	return fmt.Sprintf("plan-requested %s %d %s", repo.Key(), number, head)
+}
+
+// Post implements usecase.Posts.
+func (f *Facts) Post(ctx context.Context, repo engine.Repo, target string) (usecase.Post, bool, error) {
+	p, err := f.Said.Get(ctx, repo.Key(), target)
+	if errors.Is(err, store.ErrNotFound) {
+		return usecase.Post{}, false, nil
+	}
+	return usecase.Post{Hash: p.Hash, RemoteID: p.RemoteID}, err == nil, err
+}
+
+// SavePost implements usecase.Posts.
+func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p usecase.Post) error {
+	return f.DB.InTx(ctx, func(tx *sql.Tx) error {
+		return f.Said.Put(ctx, tx, repo.Key(), target, store.Post{Hash: p.Hash, RemoteID: p.RemoteID, PostedAt: f.Now()})
+	})
+}
+
+// Audit implements usecase.Audit.
+func (f *Facts) Audit(ctx context.Context, repo engine.Repo, row usecase.AuditRow) error {
+	return f.DB.InTx(ctx, func(tx *sql.Tx) error {
+		return f.Trail.Record(ctx, tx, store.AuditEntry{
+			At: f.Now(), RepoKey: repo.Key(), Actor: row.Actor, Delivery: row.Delivery, Action: row.Action,
+			Digest: row.Digest.String(), Rule: row.Rule, Result: row.Result, Detail: row.Detail,
+		})
+	})
+}
+
+// ServedSince is when the repository was first seen here; comments from before
+// are not read as commands by the sweep.
+func (f *Facts) ServedSince(ctx context.Context, repo engine.Repo) (time.Time, error) {
+	key := "served-since " + repo.Key()
+	value, err := f.Settings.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		now := f.Now().UTC()
+		return now, f.DB.InTx(ctx, func(tx *sql.Tx) error {
+			return f.Settings.Put(ctx, tx, key, []byte(now.Format(time.RFC3339)), now)
+		})
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, string(value))
+}

@@ -1,0 +1,136 @@
+// Package jobs is the queue's side of the use cases: what a job is called with,
+// and one worker a kind that calls a use case and stores what it found. The
+// queue only wakes us; what is to be done stands in the stores.
+package jobs
+
+import (
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/chant-bot/chant/engine"
+)
+
+// Queues. Steps that run planners have one of their own, so that a long apply
+// never keeps a note from being written.
+const (
+	queueSettle = river.QueueDefault
+	queuePlan   = "plan"
+	queueApply  = "apply"
+)
+
+// while lists the states in which an equal job is not queued again. A finished
+// one never stands in the way of a new one.
+var while = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+	rivertype.JobStateRunning, rivertype.JobStateScheduled,
+}
+
+func once(queue string) river.InsertOpts {
+	return river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: while}}
+}
+
+// EventArgs drains the inbox.
+type EventArgs struct{}
+
+// Kind implements river.JobArgs.
+func (EventArgs) Kind() string { return "event" }
+
+// SettleArgs settles one subject up to a generation.
+type SettleArgs struct {
+	RepoKey    string `json:"repo"`
+	Subject    string `json:"subject"` // kind
+	Name       string `json:"name"`
+	Generation int64  `json:"generation"`
+}
+
+// Kind implements river.JobArgs.
+func (SettleArgs) Kind() string { return "settle" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts. A newer generation is
+// another job, so a fact that comes while a settle runs is never dropped.
+func (SettleArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
+
+// PlanArgs plans one head.
+type PlanArgs struct {
+	RepoKey    string `json:"repo"`
+	Number     int    `json:"number"`
+	Head       string `json:"head"`
+	BaseBranch string `json:"baseBranch"`
+	// Again plans though a plan exists.
+	Again bool `json:"again,omitempty"`
+}
+
+// Kind implements river.JobArgs.
+func (PlanArgs) Kind() string { return "plan" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (PlanArgs) InsertOpts() river.InsertOpts { return once(queuePlan) }
+
+// RecordArgs records the merges of a branch up to its tip.
+type RecordArgs struct {
+	RepoKey string `json:"repo"`
+	Branch  string `json:"branch"`
+	Tip     string `json:"tip"`
+}
+
+// Kind implements river.JobArgs.
+func (RecordArgs) Kind() string { return "record" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (RecordArgs) InsertOpts() river.InsertOpts { return once(queuePlan) }
+
+// TickArgs judges the commits of a branch. It is not unique: a tick that runs
+// may have read a check before it moved.
+type TickArgs struct {
+	RepoKey string `json:"repo"`
+	Branch  string `json:"branch"`
+}
+
+// Kind implements river.JobArgs.
+func (TickArgs) Kind() string { return "tick" }
+
+// ApplyArgs applies the newest green commit of an environment.
+type ApplyArgs struct {
+	RepoKey string `json:"repo"`
+	Branch  string `json:"branch"`
+	Env     string `json:"env"`
+	Member  string `json:"member,omitempty"`
+	Commit  string `json:"commit"`
+}
+
+// Kind implements river.JobArgs.
+func (ApplyArgs) Kind() string { return "apply" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (ApplyArgs) InsertOpts() river.InsertOpts { return once(queueApply) }
+
+// CommandArgs reads one comment and runs its commands.
+type CommandArgs struct {
+	RepoKey string            `json:"repo"`
+	Ref     engine.CommentRef `json:"ref"`
+}
+
+// Kind implements river.JobArgs.
+func (CommandArgs) Kind() string { return "command" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (CommandArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
+
+// SweepArgs looks at everything open again.
+type SweepArgs struct{}
+
+// Kind implements river.JobArgs.
+func (SweepArgs) Kind() string { return "sweep" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (SweepArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
+
+// How long one job may take before the queue gives it up. Children of a plan
+// and an apply have bounds of their own.
+const (
+	settleTimeout = 5 * time.Minute
+	planTimeout   = 2 * time.Hour
+	applyTimeout  = 24 * time.Hour
+)

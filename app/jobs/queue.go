@@ -1,0 +1,275 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/forges"
+	"github.com/chant-bot/chant/sql/queue"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// Sites opens repositories by their key.
+type Sites interface {
+	Open(ctx context.Context, repoKey string) (*usecase.Site, error)
+	// Discover lists every repository served, with what the forge says of it
+	// now, and remembers it.
+	Discover(ctx context.Context) ([]store.Repo, error)
+}
+
+// Jobs is the queue with its workers.
+type Jobs struct {
+	DB         *store.DB
+	Facts      *facts.Facts
+	Subjects   store.Subjects
+	Comments   store.Comments
+	Deliveries store.Deliveries
+	Repos      store.Repos
+	Sites      Sites
+	Decode     func(store.Delivery) (engine.Event, error)
+	Stage      *usecase.Stage
+	Settler    *usecase.Settler
+	Commander  *usecase.Commander
+	Receiver   *usecase.Receiver
+	SelfID     func(ctx context.Context, repo engine.Repo) (int64, error)
+	RunsDir    string
+	Log        *slog.Logger
+	Retention  time.Duration
+
+	client *river.Client[*sql.Tx]
+	locks  keyedLocks
+}
+
+// Config is how many jobs run at once and how often the sweep comes.
+type Config struct {
+	Settles, Plans, Applies int
+	Sweep                   time.Duration
+}
+
+// Open registers the workers. Nothing runs before Start.
+func (j *Jobs) Open(c Config) error {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &eventWorker{Jobs: j})
+	river.AddWorker(workers, &settleWorker{Jobs: j})
+	river.AddWorker(workers, &planWorker{Jobs: j})
+	river.AddWorker(workers, &recordWorker{Jobs: j})
+	river.AddWorker(workers, &tickWorker{Jobs: j})
+	river.AddWorker(workers, &applyWorker{Jobs: j})
+	river.AddWorker(workers, &commandWorker{Jobs: j})
+	river.AddWorker(workers, &sweepWorker{Jobs: j})
+	config := queue.Config(j.Log)
+	config.Workers = workers
+	config.Queues = map[string]river.QueueConfig{
+		queueSettle: {MaxWorkers: c.Settles},
+		queuePlan:   {MaxWorkers: c.Plans},
+		queueApply:  {MaxWorkers: c.Applies},
+	}
+	config.PeriodicJobs = []*river.PeriodicJob{river.NewPeriodicJob(
+		river.PeriodicInterval(c.Sweep),
+		func() (river.JobArgs, *river.InsertOpts) { return SweepArgs{}, nil },
+		&river.PeriodicJobOpts{RunOnStart: true},
+	)}
+	client, err := queue.New(j.DB, config)
+	if err != nil {
+		return err
+	}
+	j.client = client
+	return nil
+}
+
+// Start takes up what a killed process left and begins to work.
+func (j *Jobs) Start(ctx context.Context) error {
+	resumed, err := queue.Resume(ctx, j.DB)
+	if err != nil {
+		return err
+	}
+	if resumed > 0 {
+		j.Log.Info("resuming jobs of an earlier process", "jobs", resumed)
+	}
+	return j.client.Start(ctx)
+}
+
+// Stop lets running jobs end, and cancels those that have not when ctx is done.
+func (j *Jobs) Stop(ctx context.Context) error {
+	if err := j.client.Stop(ctx); err != nil {
+		hard, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		return j.client.StopAndCancel(hard)
+	}
+	return nil
+}
+
+// Wake queues the job that drains the inbox, in the transaction that stores the
+// deliveries.
+func (j *Jobs) Wake(ctx context.Context, tx *sql.Tx) error {
+	_, err := j.client.InsertTx(ctx, tx, EventArgs{}, nil)
+	return err
+}
+
+func (j *Jobs) insert(ctx context.Context, args river.JobArgs) error {
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
+		_, err := j.client.InsertTx(ctx, tx, args, nil)
+		return err
+	})
+}
+
+// Raise implements usecase.Next.
+func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s usecase.Subject) error {
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.raiseTx(ctx, tx, repo.Key(), s) })
+}
+
+func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, repoKey string, s usecase.Subject) error {
+	subject := store.Subject{RepoKey: repoKey, Kind: store.SubjectKind(s.Kind), Name: s.Name}
+	generation, err := j.Subjects.Raise(ctx, tx, subject, j.Stage.Now())
+	if err != nil {
+		return err
+	}
+	_, err = j.client.InsertTx(ctx, tx, SettleArgs{RepoKey: repoKey, Subject: string(s.Kind), Name: s.Name, Generation: generation}, nil)
+	return err
+}
+
+// RaiseBranches implements usecase.Next.
+func (j *Jobs) RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error {
+	known, err := j.Subjects.ToSettle(ctx)
+	if err != nil {
+		return err
+	}
+	branches := map[string]bool{defaultBranch: true}
+	for _, s := range known {
+		if s.RepoKey == repo.Key() && s.Kind == store.SubjectBranch {
+			branches[s.Name] = true
+		}
+	}
+	for branch := range branches {
+		if err := j.Raise(ctx, repo, usecase.BranchOf(branch)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// QueuePlan implements usecase.Next.
+func (j *Jobs) QueuePlan(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) error {
+	return j.insert(ctx, PlanArgs{RepoKey: repo.Key(), Number: number, Head: head, BaseBranch: baseBranch})
+}
+
+// QueueRecord implements usecase.Next.
+func (j *Jobs) QueueRecord(ctx context.Context, repo engine.Repo, branch, tip string) error {
+	return j.insert(ctx, RecordArgs{RepoKey: repo.Key(), Branch: branch, Tip: tip})
+}
+
+// QueueTick implements usecase.Next.
+func (j *Jobs) QueueTick(ctx context.Context, repo engine.Repo, branch string) error {
+	return j.insert(ctx, TickArgs{RepoKey: repo.Key(), Branch: branch})
+}
+
+// QueueApply implements usecase.Next.
+func (j *Jobs) QueueApply(ctx context.Context, repo engine.Repo, branch, env, member, commit string) error {
+	return j.insert(ctx, ApplyArgs{RepoKey: repo.Key(), Branch: branch, Env: env, Member: member, Commit: commit})
+}
+
+// RequestPlan implements usecase.Requests.
+func (j *Jobs) RequestPlan(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) error {
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
+		if err := j.Facts.NotePlanRequest(ctx, tx, repo, number, head); err != nil {
+			return err
+		}
+		_, err := j.client.InsertTx(ctx, tx, PlanArgs{RepoKey: repo.Key(), Number: number, Head: head, BaseBranch: baseBranch, Again: true}, nil)
+		return err
+	})
+}
+
+// RequestApply implements usecase.Requests.
+func (j *Jobs) RequestApply(ctx context.Context, repo engine.Repo, branch, env, member string) error {
+	return j.insert(ctx, ApplyArgs{RepoKey: repo.Key(), Branch: branch, Env: env, Member: member})
+}
+
+// QueueCommand implements usecase.CommandQueue: a comment is noted once, and
+// handled until it has an outcome.
+func (j *Jobs) QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error {
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
+		if _, err := j.Comments.Receive(ctx, tx, repo.Key(), ref, j.Stage.Now()); err != nil {
+			return err
+		}
+		_, err := j.client.InsertTx(ctx, tx, CommandArgs{RepoKey: repo.Key(), Ref: ref}, nil)
+		return err
+	})
+}
+
+// later turns a forge's rate limit, or a remote that does not answer, into a
+// later try of the job.
+func (j *Jobs) later(err error) error {
+	var limited *forges.RateLimited
+	if errors.As(err, &limited) {
+		return river.JobSnooze(max(time.Second, time.Until(limited.Until)))
+	}
+	if errors.Is(err, git.ErrUnreachable) {
+		return river.JobSnooze(15 * time.Second)
+	}
+	return err
+}
+
+// finish completes a job in the transaction that stores what it found.
+func finish[A river.JobArgs](ctx context.Context, j *Jobs, job *river.Job[A], store func(*sql.Tx) error) error {
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
+		if err := store(tx); err != nil {
+			return err
+		}
+		_, err := river.JobCompleteTx[driver](ctx, tx, job)
+		return err
+	})
+}
+
+// keyedLocks keeps two jobs of one key apart in this process.
+type keyedLocks struct {
+	mu   sync.Mutex
+	held map[string]*keyed
+}
+
+type keyed struct {
+	sync.Mutex
+	waiting int
+}
+
+func (k *keyedLocks) lock(key string) (unlock func()) {
+	k.mu.Lock()
+	if k.held == nil {
+		k.held = map[string]*keyed{}
+	}
+	l := k.held[key]
+	if l == nil {
+		l = &keyed{}
+		k.held[key] = l
+	}
+	l.waiting++
+	k.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if l.waiting--; l.waiting == 0 {
+			delete(k.held, key)
+		}
+	}
+}
+
+func numberOf(name string) (int, error) {
+	n, err := strconv.Atoi(name)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("subject %q is no pull request number", name)
+	}
+	return n, nil
+}

@@ -1,0 +1,366 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/forges"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// driver is the queue's database driver, named where a job is completed inside
+// a transaction.
+type driver = *riversqlite.Driver
+
+// eventWorker drains the inbox.
+type eventWorker struct {
+	river.WorkerDefaults[EventArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*eventWorker) Timeout(*river.Job[EventArgs]) time.Duration { return settleTimeout }
+
+// Work takes every pending delivery, oldest first. One that cannot be handled
+// now stays pending and the job is tried again.
+func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
+	defer w.locks.lock("event")()
+	for {
+		pending, err := w.Deliveries.Pending(ctx, 100)
+		if err != nil || len(pending) == 0 {
+			return err
+		}
+		for _, d := range pending {
+			if err := w.receive(ctx, d); err != nil {
+				return w.later(fmt.Errorf("delivery %s: %w", d.GUID, err))
+			}
+		}
+	}
+}
+
+func (w *eventWorker) receive(ctx context.Context, d store.Delivery) error {
+	outcome, state, err := w.handle(ctx, d)
+	if err != nil {
+		return err
+	}
+	return w.DB.InTx(ctx, func(tx *sql.Tx) error {
+		_, err := w.Deliveries.Finish(ctx, tx, d.ID, state, outcome, w.Stage.Now())
+		return err
+	})
+}
+
+func (w *eventWorker) handle(ctx context.Context, d store.Delivery) (string, store.DeliveryState, error) {
+	event, err := w.Decode(d)
+	if err != nil {
+		return err.Error(), store.DeliveryFailed, nil
+	}
+	if ignored, ok := event.(engine.Ignored); ok {
+		return ignored.Reason, store.DeliveryIgnored, nil
+	}
+	if d.Repo.ID == 0 {
+		return "belongs to no repository", store.DeliveryIgnored, nil
+	}
+	site, err := w.Sites.Open(ctx, d.Repo.Key())
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, forges.ErrNotFound) {
+		return "the repository is not installed or not visible", store.DeliveryIgnored, nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	self, err := w.SelfID(ctx, site.Repo)
+	if err != nil {
+		return "", "", err
+	}
+	if _, command := event.(engine.CommandPosted); command && d.Sender.ID == self {
+		return "our own comment", store.DeliveryIgnored, nil
+	}
+	outcome, err := w.Receiver.Receive(ctx, site.Forge, event)
+	return outcome, store.DeliveryDone, err
+}
+
+// settleWorker settles subjects under their generation.
+type settleWorker struct {
+	river.WorkerDefaults[SettleArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*settleWorker) Timeout(*river.Job[SettleArgs]) time.Duration { return settleTimeout }
+
+// Work settles the subject as it stands now, once for every fact that came
+// before it started. A fact that comes meanwhile has queued a job of its own.
+func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) error {
+	a := job.Args
+	subject := store.Subject{RepoKey: a.RepoKey, Kind: store.SubjectKind(a.Subject), Name: a.Name}
+	defer w.locks.lock("settle " + a.RepoKey + " " + a.Subject + " " + a.Name)()
+	state, err := w.Subjects.Get(ctx, subject)
+	if errors.Is(err, store.ErrNotFound) || err == nil && state.Settled >= a.Generation {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	open, err := w.settle(ctx, site, subject)
+	if err != nil {
+		return w.later(err)
+	}
+	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+		if err := w.Subjects.SetOpen(ctx, tx, subject, open); err != nil {
+			return err
+		}
+		_, err := w.Subjects.EndSettle(ctx, tx, subject, state.Generation)
+		return err
+	})
+}
+
+func (w *settleWorker) settle(ctx context.Context, site *usecase.Site, s store.Subject) (open bool, err error) {
+	if s.Kind == store.SubjectBranch {
+		return w.Settler.SettleBranch(ctx, site, s.Name)
+	}
+	number, err := numberOf(s.Name)
+	if err != nil {
+		return false, err
+	}
+	return w.Settler.SettlePull(ctx, site, number)
+}
+
+// planWorker plans pull requests.
+type planWorker struct {
+	river.WorkerDefaults[PlanArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*planWorker) Timeout(*river.Job[PlanArgs]) time.Duration { return planTimeout }
+
+// Work plans the head if it still is the head, stores the plans and settles the
+// pull request.
+func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
+	a := job.Args
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	change, err := site.Forge.Change(ctx, site.Repo, a.Number)
+	if err != nil && !errors.Is(err, forges.ErrNotFound) {
+		return w.later(err)
+	}
+	if err != nil || change.State != engine.Open || change.Head != a.Head || change.BaseBranch != a.BaseBranch {
+		return nil // a newer head has a job of its own
+	}
+	if kept, err := w.Facts.Planned(ctx, site.Repo, a.Number, a.Head, a.BaseBranch); err != nil || len(kept) > 0 && !a.Again {
+		return err
+	}
+	dir := filepath.Join(w.RunsDir, "plan-"+w.Stage.NewID())
+	defer os.RemoveAll(dir)
+	plans, trust, baseTip, err := w.Stage.PlanChange(ctx, site, change, dir)
+	if err != nil {
+		return w.later(err)
+	}
+	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, baseTip, plans, trust, func(tx *sql.Tx) error {
+		if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(a.Number)); err != nil {
+			return err
+		}
+		_, err := river.JobCompleteTx[driver](ctx, tx, job)
+		return err
+	})
+}
+
+// recordWorker records merges.
+type recordWorker struct {
+	river.WorkerDefaults[RecordArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*recordWorker) Timeout(*river.Job[RecordArgs]) time.Duration { return planTimeout }
+
+// Work records what the branch's tip carries and settles the branch and the
+// pull requests that were merged.
+func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) error {
+	a := job.Args
+	defer w.locks.lock("record " + a.RepoKey + " " + a.Branch)()
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	records, err := w.Stage.Record(ctx, usecase.RecordInput{Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts})
+	if err != nil {
+		return w.later(err)
+	}
+	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+		for _, m := range records {
+			if m.PR != nil {
+				if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(*m.PR)); err != nil {
+					return err
+				}
+			}
+		}
+		return w.raiseTx(ctx, tx, a.RepoKey, usecase.BranchOf(a.Branch))
+	})
+}
+
+// tickWorker tags green commits.
+type tickWorker struct {
+	river.WorkerDefaults[TickArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*tickWorker) Timeout(*river.Job[TickArgs]) time.Duration { return settleTimeout }
+
+// Work makes the tags due and settles the branch when there was one.
+func (w *tickWorker) Work(ctx context.Context, job *river.Job[TickArgs]) error {
+	a := job.Args
+	defer w.locks.lock("tick " + a.RepoKey + " " + a.Branch)()
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	made, err := w.Stage.TickBranch(ctx, site, a.Branch)
+	if err != nil {
+		return w.later(err)
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	return w.Raise(ctx, site.Repo, usecase.BranchOf(a.Branch))
+}
+
+// applyWorker applies green commits.
+type applyWorker struct {
+	river.WorkerDefaults[ApplyArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*applyWorker) Timeout(*river.Job[ApplyArgs]) time.Duration { return applyTimeout }
+
+// Work carries an interrupted apply on, or makes a new one, and settles what it
+// carried.
+func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error {
+	a := job.Args
+	defer w.locks.lock("apply " + a.RepoKey + " " + project.LeaseKey(a.Env, a.Member))()
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	done, journal, err := w.apply(ctx, site, a)
+	var held *lease.Held
+	var refusal *usecase.Refusal
+	switch {
+	case errors.As(err, &held):
+		w.Log.Info("another apply holds the lease", "env", a.Env, "holder", held.Holder)
+		return river.JobSnooze(10 * time.Second)
+	case errors.As(err, &refusal):
+		w.Log.Info("nothing to apply", "env", a.Env, "why", refusal.Message)
+		return nil
+	case err != nil:
+		return w.later(err)
+	}
+	defer w.discard(done)
+	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+		if err := journal.SaveTx(ctx, tx, done); err != nil {
+			return err
+		}
+		if g := done.Report.Green; g != nil {
+			for _, m := range g.Merges {
+				if m.PR == nil {
+					continue
+				}
+				if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(*m.PR)); err != nil {
+					return err
+				}
+			}
+		}
+		return w.raiseTx(ctx, tx, a.RepoKey, usecase.BranchOf(a.Branch))
+	})
+}
+
+// journal is what an apply is kept in.
+type journal interface {
+	usecase.Journal
+	SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error
+}
+
+func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs) (*usecase.Apply, journal, error) {
+	in := usecase.ApplyInput{Site: site, Branch: a.Branch, Env: a.Env, Member: a.Member}
+	kept, found, err := w.Facts.NewestRun(ctx, site.Repo, a.Env, a.Member)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found && kept.Status == usecase.RunRunning {
+		j := w.Facts.Reopen(site.Repo, kept)
+		in.Journal, in.Dir = j, kept.Apply.Dir
+		done, err := w.Stage.Resume(ctx, in, kept.Apply)
+		return done, j, err
+	}
+	j := w.Facts.NewJournal(site.Repo, a.Env, a.Member)
+	in.Journal, in.Dir = j, filepath.Join(w.RunsDir, "apply-"+w.Stage.NewID())
+	done, err := w.Stage.Apply(ctx, in)
+	if err != nil {
+		os.RemoveAll(in.Dir)
+	}
+	return done, j, err
+}
+
+// discard drops the files of an apply that is over.
+func (w *applyWorker) discard(a *usecase.Apply) {
+	if a.Report.Status != report.Planned {
+		os.RemoveAll(a.Dir)
+	}
+}
+
+// commandWorker reads comments.
+type commandWorker struct {
+	river.WorkerDefaults[CommandArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*commandWorker) Timeout(*river.Job[CommandArgs]) time.Duration { return settleTimeout }
+
+// Work gives the comment its one outcome.
+func (w *commandWorker) Work(ctx context.Context, job *river.Job[CommandArgs]) error {
+	a := job.Args
+	outcome, _, err := w.Comments.Outcome(ctx, a.RepoKey, a.Ref)
+	if err != nil || outcome != store.CommentReceived {
+		return err
+	}
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	result, err := w.Commander.Handle(ctx, site, a.Ref)
+	if err != nil {
+		return w.later(err)
+	}
+	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+		_, err := w.Comments.Decide(ctx, tx, a.RepoKey, a.Ref, outcomeOf(result), string(result), w.Stage.Now())
+		return err
+	})
+}
+
+func outcomeOf(o usecase.Outcome) store.CommentOutcome {
+	if o == usecase.Refused {
+		return store.CommentRefused
+	}
+	return store.CommentDone
+}
