@@ -14,7 +14,7 @@ func ApproveLine(op, gate string, d digest.Digest) string {
 	if d.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("chant approve %s %s --plan %s", op, gate, d)
+	return report.CommentLine(op, gate, d)
 }
 
 func approveLine(in Input) string {

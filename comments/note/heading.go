@@ -210,7 +210,9 @@ func pastStage(r report.Report) string {
 func notices(in Input) []string {
 	r := in.Report
 	var out []string
-	if r.Message != "" {
+	// A refusal for want of approval says nothing that the verdict, the table
+	// and the line to copy do not.
+	if r.Message != "" && r.Refusal != report.NotApproved {
 		out = append(out, shortenText(r.Message, 1500))
 	}
 	if in.BaseMoved != "" {

@@ -32,6 +32,10 @@ func Inline(s string) string {
 	return fence + s + fence
 }
 
+// Plain is foreign text for places that escape it themselves, such as HTML
+// templates: secrets hidden, nothing invisible. LF and TAB stay.
+func Plain(s string) string { return visible(redact.Text(s)) }
+
 // Fence shows foreign text as a code block of its own, with a final LF. The
 // fence is longer than any run of backticks inside. A line that starts with a
 // slash gets a backslash before it: GitLab has run such lines as quick actions

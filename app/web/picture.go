@@ -1,0 +1,84 @@
+package web
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/chant-bot/chant/comments/note"
+)
+
+// Sizes of the picture in its own units; the stylesheet scales it.
+const (
+	boxWidth, boxHeight = 190, 38
+	columnGap, rowGap   = 56, 10
+	headRoom            = 24
+	maxBoxes            = 14 // of a column; the rest is counted
+	nameRunes           = 22
+)
+
+// picture is the waves laid out: columns of boxes and the lines between them.
+type picture struct {
+	Width, Height int
+	Label         string
+	Heads         []head
+	Boxes         []placed
+	Lines         []string // path data
+}
+
+type head struct {
+	X      int
+	Number int
+}
+
+type placed struct {
+	X, Y                int
+	Full, Name, Status  string
+	NameX, NameY, StatY int
+	W, H                int
+}
+
+// draw lays waves out from left to right. Members beyond maxBoxes of a wave are
+// counted in one last box.
+func draw(waves []Wave) picture {
+	p := picture{Label: fmt.Sprintf("%d waves of members, left to right", len(waves))}
+	at := map[string]placed{}
+	for i, w := range waves {
+		x := i * (boxWidth + columnGap)
+		p.Heads = append(p.Heads, head{X: x, Number: w.Number})
+		shown := w.Members
+		if len(shown) > maxBoxes {
+			shown = append(shown[:maxBoxes-1:maxBoxes-1], Box{Name: fmt.Sprintf("and %d more", len(shown)-maxBoxes+1)})
+		}
+		for j, m := range shown {
+			b := place(x, headRoom+j*(boxHeight+rowGap), m)
+			at[m.Name] = b
+			p.Boxes = append(p.Boxes, b)
+			for _, need := range m.Needs {
+				if from, ok := at[need]; ok && from.X < b.X {
+					p.Lines = append(p.Lines, curve(from, b))
+				}
+			}
+			p.Height = max(p.Height, b.Y+boxHeight+2)
+		}
+		p.Width = x + boxWidth + 2
+	}
+	return p
+}
+
+func place(x, y int, m Box) placed {
+	full := note.Plain(m.Name)
+	name := full
+	if utf8.RuneCountInString(name) > nameRunes {
+		runes := []rune(name)
+		name = string(runes[:nameRunes-9]) + "…" + string(runes[len(runes)-8:])
+	}
+	return placed{X: x, Y: y, W: boxWidth, H: boxHeight, Full: full, Name: name, Status: m.Status, NameX: x + 14, NameY: y + 16, StatY: y + 31}
+}
+
+// curve goes from the right edge of one box to the left edge of another.
+func curve(from, to placed) string {
+	x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
+	x2, y2 := to.X, to.Y+boxHeight/2
+	mid := (x2 - x1) / 2
+	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+mid, y1, x2-mid, y2, x2, y2)
+}

@@ -1,0 +1,252 @@
+package web
+
+import (
+	"time"
+
+	"github.com/chant-bot/chant/comments/changes"
+)
+
+// Frame is what every page has around it.
+type Frame struct {
+	Title   string
+	Section string // home, runs, gates or deliveries: marked in the navigation
+	User    string // signed-in login; "" shows a link to sign in
+	CSRF    string // token every form of the page carries
+	// Refresh reloads the page every so many seconds while something runs; 0
+	// never.
+	Refresh     int
+	Notice      string // one sentence above the page
+	NotIsolated bool   // plans run without a wall around them
+}
+
+// Action is a button: a POST to URL with the CSRF token.
+type Action struct {
+	Label, URL string
+	Danger     bool
+}
+
+// Message is a page of a few words: an error, or nothing found.
+type Message struct {
+	Frame
+	Text string
+	Ref  string // finds the error in the log; "" for none
+}
+
+// Home is the first page.
+type Home struct {
+	Frame
+	Repos []Repo
+	Gates []Gate
+	Runs  []RunLine
+}
+
+// Repo is one repository and how its environments stand.
+type Repo struct {
+	Name, URL string
+	Envs      []Env
+	Problem   string // declaration invalid, ledger diverged: what an operator must see
+}
+
+// Env is one environment of a repository.
+type Env struct {
+	Name, Branch string
+	Applied      string // commit last applied; "" for none
+	AppliedAt    time.Time
+	Green        string // newest green commit
+	Status       string // of the newest run
+	RunURL       string
+}
+
+// Runs lists runs, newest first.
+type Runs struct {
+	Frame
+	Runs  []RunLine
+	Older string // address of the next page; "" at the end
+}
+
+// RunLine is one run in a list.
+type RunLine struct {
+	URL, Repo, Env, Member string
+	Stage, Status          string
+	What                   string // "#12" or a short commit
+	Verdict                string
+	At                     time.Time
+}
+
+// Run is one plan or apply, from its start on.
+type Run struct {
+	Frame
+	Repo, RepoURL    string
+	Env, Member      string
+	Stage, Status    string
+	Verdict          string // the note's heading without its first words
+	PR               int    // 0 for a green apply
+	PRURL            string
+	Head, Base       string
+	Digest           string
+	Started, Ended   time.Time // Ended zero while it runs
+	PlanURL, NoteURL string
+	Message          string
+	Weight           Weight
+	Named            []Named // destroys, replacements, forgets and what runs code
+	Waves            []Wave
+	Members          []Member
+	Gates            []Gate
+	Rounds           []Round
+	Approvals        []Approval
+	Earlier          []Earlier
+	Log              []LogLine
+	LogLeftOut       int // lines before the first shown
+	Actions          []Action
+}
+
+// Weight is what a plan does, counted.
+type Weight struct{ Destroy, Replace, Forget, Create, Update, Import int }
+
+// Named is one thing shown by name.
+type Named struct{ What, Name, Member, Extra string }
+
+// Wave is a column of the picture.
+type Wave struct {
+	Number  int
+	Members []Box
+}
+
+// Box is one member in the picture. Needs names members of earlier waves.
+type Box struct {
+	Name, Status string
+	Needs        []string
+}
+
+// Member is one row of the members' table.
+type Member struct {
+	Wave                            int
+	Name, Component, Status, Remark string
+	Unknown                         bool // counts print as "?"
+	Create, Update, Replace, Delete int
+	Error                           string
+	PlanURL                         string
+}
+
+// Gate is a gate that waits, or how it was decided.
+type Gate struct {
+	Repo, RepoURL, Env string
+	Op, Name           string
+	Digest             string
+	Status             string   // waiting, approved, changed or revoked
+	ApprovedBy         []string // principals
+	Missing            int
+	Who                []string // who may approve; empty for anyone with write permission
+	Since              time.Time
+	Weight             Weight
+	Approve            string // the line to copy; "" when it does not wait
+	RunURL, PRURL      string
+}
+
+// Round is a set of members held back because what they read moved.
+type Round struct {
+	Number int
+	Gate   Gate
+	Reads  []Read
+}
+
+// Read is one upstream output as planned and as it is now, shown as given:
+// sensitive values must not reach this struct.
+type Read struct{ Member, From, Planned, Now string }
+
+// Approval is one merge of an apply and what it covers.
+type Approval struct {
+	PR         int // 0: no pull request merged it
+	PRURL      string
+	Commit     string
+	Digest     string // approved document; "" when none is
+	ApprovedBy []string
+	Covers     []string // members
+}
+
+// Earlier is a plan this one replaced, and what changed between the two.
+type Earlier struct {
+	Digest, Head string
+	At           time.Time
+	Kept         bool // its document is still there
+	Differences  []changes.Difference
+}
+
+// LogLine is one line a step wrote.
+type LogLine struct {
+	At           time.Time
+	Member, Text string
+}
+
+// Plan is the change set of one run, in full.
+type Plan struct {
+	Frame
+	Repo, Env string
+	RunURL    string
+	Digest    string
+	Weight    Weight
+	Query     string // filter over names, types and attributes
+	Found     int    // changes that match
+	Total     int
+	Members   []PlanMember
+}
+
+// Shown counts the changes on the page.
+func (p Plan) Shown() int {
+	n := 0
+	for _, m := range p.Members {
+		n += len(m.Changes)
+	}
+	return n
+}
+
+// PlanMember is one member's changes.
+type PlanMember struct {
+	Name, Status, Error string
+	Digest              string
+	Holes               []Hole
+	Changes             []Change
+	SideEffects         []Named
+}
+
+// Hole is something the planner could not decide.
+type Hole struct{ Address, Reason string }
+
+// Change is one entry.
+type Change struct {
+	Action, Symbol, Name, Type string
+	Import                     bool
+	Lines                      []changes.Line
+}
+
+// Gates lists every gate that waits, over all repositories the user may read.
+type Gates struct {
+	Frame
+	Gates []Gate
+}
+
+// Deliveries lists webhook deliveries, newest first.
+type Deliveries struct {
+	Frame
+	Deliveries []Delivery
+	Filter     string // GUID or repository
+	Older      string
+}
+
+// Delivery is one webhook delivery and what became of it.
+type Delivery struct {
+	GUID, Forge, Event, Action, Repo string
+	Status                           string // queued, handled, ignored, failed or rejected
+	Outcome                          string // what it decoded to, or why it was ignored
+	Attempts                         int
+	At                               time.Time
+	ReplayURL                        string // "" when it cannot be replayed
+}
+
+func (Message) template() string    { return "message" }
+func (Home) template() string       { return "home" }
+func (Runs) template() string       { return "runs" }
+func (Run) template() string        { return "run" }
+func (Plan) template() string       { return "plan" }
+func (Gates) template() string      { return "gates" }
+func (Deliveries) template() string { return "deliveries" }

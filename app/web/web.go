@@ -1,0 +1,135 @@
+// Package web renders the pages people look at from plain view structs. It
+// serves its own assets and writes HTML; it looks nothing up, decides nothing
+// and takes no action. Pages work without a script and load nothing from
+// elsewhere, so ContentSecurityPolicy can forbid both.
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/chant-bot/chant/comments/changes"
+	"github.com/chant-bot/chant/comments/note"
+)
+
+// ContentSecurityPolicy is the header every page is to be sent with.
+const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// AssetPrefix is where Assets is to be mounted.
+const AssetPrefix = "/assets/"
+
+//go:embed assets
+var assets embed.FS
+
+//go:embed templates
+var templates embed.FS
+
+// Pages renders every page. It is safe for concurrent use.
+type Pages struct {
+	set        *template.Template
+	stylesheet string
+}
+
+// New parses the templates; an error is a fault of the program.
+func New() (*Pages, error) {
+	css, err := assets.ReadFile("assets/chant.css")
+	if err != nil {
+		return nil, fmt.Errorf("reading the stylesheet: %w", err)
+	}
+	sum := sha256.Sum256(css)
+	p := &Pages{stylesheet: AssetPrefix + "chant.css?v=" + hex.EncodeToString(sum[:])[:12]}
+	p.set, err = template.New("").Funcs(p.funcs()).ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("parsing the page templates: %w", err)
+	}
+	return p, nil
+}
+
+// Page is one of the view structs of this package.
+type Page interface{ template() string }
+
+// Render writes a whole page, or nothing and an error.
+func (p *Pages) Render(w io.Writer, page Page) error {
+	var b bytes.Buffer
+	if err := p.set.ExecuteTemplate(&b, page.template(), page); err != nil {
+		return fmt.Errorf("rendering the page %q: %w", page.template(), err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Assets serves the stylesheet under AssetPrefix. The address in pages carries
+// a hash of the content, so it may be kept for ever.
+func Assets() http.Handler {
+	files := http.FileServerFS(assets)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("v") {
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		files.ServeHTTP(w, r)
+	})
+}
+
+func (p *Pages) funcs() template.FuncMap {
+	return template.FuncMap{
+		"stylesheet": func() string { return p.stylesheet },
+		"show":       note.Plain, // every foreign string goes through it
+		"tone":       tone,
+		"short":      short,
+		"picture":    draw,
+		"when":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"stamp":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock":      func(t time.Time) string { return t.UTC().Format("15:04:05") },
+		"lasted":     func(from, to time.Time) string { return to.Sub(from).Round(time.Second).String() },
+		"join":       func(names []string) string { return note.Plain(strings.Join(names, ", ")) },
+		"mark":       mark,
+	}
+}
+
+// tone is the class of a status word: what colour it has, never what it says.
+func tone(status string) string {
+	switch status {
+	case "applied", "covered", "approved", "nothing", "no-changes", "handled":
+		return "good"
+	case "waiting", "held", "pending", "blocked", "uncovered", "changed", "queued":
+		return "wait"
+	case "failed", "plan-failed", "refused", "unknown", "revoked", "partial", "rejected":
+		return "bad"
+	case "running", "planning", "applying":
+		return "busy"
+	}
+	return "idle"
+}
+
+// short cuts a commit or digest to what people compare by eye.
+func short(s string) string {
+	if i := strings.IndexByte(s, ':'); i >= 0 {
+		s = s[i+1:]
+	}
+	if len(s) > 12 {
+		s = s[:12]
+	}
+	return note.Plain(s)
+}
+
+// mark is the class of a line of a difference.
+func mark(op changes.Op) string {
+	switch op {
+	case changes.Added:
+		return "added"
+	case changes.Removed:
+		return "removed"
+	case changes.Hidden:
+		return "hidden"
+	}
+	return "same"
+}
