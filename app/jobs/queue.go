@@ -24,6 +24,8 @@ import (
 // Sites opens repositories by their key.
 type Sites interface {
 	Open(ctx context.Context, repoKey string) (*usecase.Site, error)
+	// Know makes a repository known that a delivery names.
+	Know(ctx context.Context, repo engine.Repo) error
 	// Discover lists every repository served, with what the forge says of it
 	// now, and remembers it.
 	Discover(ctx context.Context) ([]store.Repo, error)

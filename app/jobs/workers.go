@@ -73,7 +73,11 @@ func (w *eventWorker) handle(ctx context.Context, d store.Delivery) (string, sto
 	if d.Repo.ID == 0 {
 		return "belongs to no repository", store.DeliveryIgnored, nil
 	}
-	site, err := w.Sites.Open(ctx, d.Repo.Key())
+	err = w.Sites.Know(ctx, d.Repo)
+	var site *usecase.Site
+	if err == nil {
+		site, err = w.Sites.Open(ctx, d.Repo.Key())
+	}
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, forges.ErrNotFound) {
 		return "the repository is not installed or not visible", store.DeliveryIgnored, nil
 	}

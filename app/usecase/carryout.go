@@ -77,7 +77,7 @@ func (ex *execution) prepare(ctx context.Context) error {
 	for _, c := range ex.project.Components {
 		ex.components[c.Name] = c
 	}
-	if ex.driver, err = ex.Drivers.For(ex.in.Site.Repo, ex.in.Env); err != nil {
+	if ex.driver, err = ex.driverOf(ex.in.Site.Repo, ex.in.Env, ex.project); err != nil {
 		return err
 	}
 	tip, err := ex.in.Site.Clone.Resolve(ctx, ex.in.Site.branchRef(ex.apply.Branch))

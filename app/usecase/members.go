@@ -89,7 +89,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err != nil {
 		return nil, fmt.Errorf("plan credentials of env %s: %w", in.Env.Name, err)
 	}
-	driver, err := st.Drivers.For(in.Site.Repo, in.Env.Name)
+	driver, err := st.driverOf(in.Site.Repo, in.Env.Name, in.Project)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/forges"
 )
 
@@ -53,7 +54,8 @@ type Driver interface {
 // Drivers gives the driver of one repository and env: what it may write to and
 // which runs exclude each other differ between them (soundness I4, I11).
 type Drivers interface {
-	For(repo engine.Repo, env string) (Driver, error)
+	// binary is what the project's configuration names, "" for the default.
+	For(repo engine.Repo, env, binary string) (Driver, error)
 }
 
 // Stage is what the planning and applying stages share.
@@ -74,6 +76,15 @@ type Stage struct {
 type Refusal struct{ Message string }
 
 func (r *Refusal) Error() string { return r.Message }
+
+// driverOf is the driver of one project in one env.
+func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project) (Driver, error) {
+	binary := ""
+	if p.Config != nil && p.Config.Terraform != nil {
+		binary = p.Config.Terraform.Binary
+	}
+	return st.Drivers.For(repo, env, binary)
+}
 
 func refusef(format string, args ...any) error {
 	return &Refusal{Message: fmt.Sprintf(format, args...)}

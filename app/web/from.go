@@ -1,6 +1,8 @@
 package web
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/comments/changes"
@@ -43,7 +45,7 @@ func WavesOf(r report.Report, needs map[string][]string) []Wave {
 	return waves
 }
 
-// MembersOf are the rows of a report's members.
+// MembersOf are the rows of a report's members, by wave and name.
 func MembersOf(r report.Report) []Member {
 	wave := map[string]int{}
 	for i, components := range r.Selection.Waves {
@@ -58,6 +60,9 @@ func MembersOf(r report.Report) []Member {
 		row.Remark = remark(r, m)
 		rows = append(rows, row)
 	}
+	slices.SortStableFunc(rows, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Name, b.Name))
+	})
 	return rows
 }
 

@@ -75,10 +75,24 @@ func place(x, y int, m Box) placed {
 	return placed{X: x, Y: y, W: boxWidth, H: boxHeight, Full: full, Name: name, Status: m.Status, NameX: x + 14, NameY: y + 16, StatY: y + 31}
 }
 
-// curve goes from the right edge of one box to the left edge of another.
+// curve goes from the right edge of one box to the left edge of another. Where it
+// passes other columns it runs in the gap below the first box's row, so that it
+// stays in sight.
 func curve(from, to placed) string {
 	x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
 	x2, y2 := to.X, to.Y+boxHeight/2
+	if x2-x1 <= columnGap {
+		return bend(x1, y1, x2, y2)
+	}
+	gap := from.Y + boxHeight + rowGap/2
+	return bend(x1, y1, x1+columnGap, gap) + fmt.Sprintf("H%d", x2-columnGap) + "C" + controls(x2-columnGap, gap, x2, y2)
+}
+
+func bend(x1, y1, x2, y2 int) string {
+	return fmt.Sprintf("M%d %dC", x1, y1) + controls(x1, y1, x2, y2)
+}
+
+func controls(x1, y1, x2, y2 int) string {
 	mid := (x2 - x1) / 2
-	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+mid, y1, x2-mid, y2, x2, y2)
+	return fmt.Sprintf("%d %d %d %d %d %d", x1+mid, y1, x2-mid, y2, x2, y2)
 }

@@ -138,8 +138,8 @@ type Gate struct {
 	Missing            int
 	Who                []string // who may approve; empty for anyone with write permission
 	Since              time.Time
-	Weight             Weight
-	Approve            string // the line to copy; "" when it does not wait
+	Weight             *Weight // nil when it is not known
+	Approve            string  // the line to copy; "" when it does not wait
 	RunURL, PRURL      string
 }
 
@@ -199,6 +199,9 @@ func (p Plan) Shown() int {
 	}
 	return n
 }
+
+// Open reports whether the attributes stand open: a plan that is read in one go.
+func (p Plan) Open() bool { return p.Shown() <= 60 }
 
 // PlanMember is one member's changes.
 type PlanMember struct {

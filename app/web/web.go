@@ -85,6 +85,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"show":       note.Plain, // every foreign string goes through it
 		"tone":       tone,
 		"short":      short,
+		"brief":      brief,
 		"picture":    draw,
 		"when":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 		"stamp":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -119,6 +120,12 @@ func short(s string) string {
 		s = s[:12]
 	}
 	return note.Plain(s)
+}
+
+// brief cuts an identifier to its first part.
+func brief(s string) string {
+	s, _, _ = strings.Cut(note.Plain(s), "-")
+	return short(s)
 }
 
 // mark is the class of a line of a difference.

@@ -111,7 +111,7 @@ func estate(t testing.TB) report.Report {
 
 func waitingGate() Gate {
 	return Gate{Repo: "acme/infra", RepoURL: "https://forge.example/acme/infra", Env: "prod", Op: "green-1a2b3c4d5e6f", Name: "pr-apply-round-2", Digest: full, Status: "waiting",
-		Missing: 1, Who: []string{"@org/platform"}, Since: at, Weight: Weight{Destroy: 2, Replace: 1, Create: 1, Update: 2}, RunURL: "/r/812",
+		Missing: 1, Who: []string{"@org/platform"}, Since: at, Weight: &Weight{Destroy: 2, Replace: 1, Create: 1, Update: 2}, RunURL: "/r/812",
 		Approve: "chant approve green-1a2b3c4d5e6f pr-apply-round-2 --plan " + full}
 }
 

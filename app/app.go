@@ -1,0 +1,177 @@
+// Package app is the shell: it fetches, lets engine decide and acts. It may
+// import everything; only cmd imports it. This file is the server's list of
+// parts; each wire function makes one area.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/httpd"
+	"github.com/chant-bot/chant/app/jobs"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/app/web"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/forges/github"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// Server is the whole program as a service.
+type Server struct {
+	config *config.Config
+	log    *slog.Logger
+	db     *store.DB
+	jobs   *jobs.Jobs
+	inbox  *store.Inbox
+	http   *http.Server
+	lock   *exec.FileLock
+}
+
+// New opens the state directory and wires the parts. Nothing runs before Run.
+func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Server, error) {
+	s := &Server{config: c, log: log}
+	wall, err := exec.DetectWall(c.Isolation)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openState(ctx); err != nil {
+		return nil, err
+	}
+	forge, err := github.New(github.Config{
+		Instance: c.Instance(), APIURL: c.GitHub.APIURL, AppID: c.GitHub.AppID,
+		PrivateKey: c.GitHub.PrivateKey.Value(), Token: string(c.GitHub.Token.Value()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	where, err := s.wireSites(forge)
+	if err != nil {
+		return nil, err
+	}
+	kept := facts.New(s.db, time.Now)
+	stage := &usecase.Stage{
+		Drivers: newDrivers(c, wall), Credentials: credentials{c}, Dir: filepath.Join(c.StateDir, "runs"),
+		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString,
+	}
+	notIsolated := wall.Name() == exec.WallNone
+	if s.jobs, err = s.wireJobs(where, kept, stage, notIsolated); err != nil {
+		return nil, err
+	}
+	if s.inbox, err = store.NewInbox(ctx, s.db, s.jobs.Wake); err != nil {
+		return nil, err
+	}
+	s.http, err = s.wireHTTP(where, kept, notIsolated)
+	return s, err
+}
+
+// openState takes the state directory for this process and opens the database.
+func (s *Server) openState(ctx context.Context) error {
+	for _, dir := range []string{"", "clones", "runs", "locks"} {
+		if err := os.MkdirAll(filepath.Join(s.config.StateDir, dir), 0o700); err != nil {
+			return fmt.Errorf("opening the state directory: %w", err)
+		}
+	}
+	short, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	lock, err := exec.LockFile(short, filepath.Join(s.config.StateDir, "server.lock"), false)
+	if err != nil {
+		return fmt.Errorf("another server uses the state directory %s: %w", s.config.StateDir, err)
+	}
+	s.lock = lock
+	s.db, err = store.Open(ctx, s.config.DatabasePath())
+	return err
+}
+
+func (s *Server) wireSites(forge *github.Connections) (*sites, error) {
+	holder, err := lease.NewHolder()
+	if err != nil {
+		return nil, err
+	}
+	return &sites{
+		config: s.config, forge: forge, db: s.db, repos: store.NewRepos(s.db), holder: holder, now: time.Now,
+		open: map[string]*opened{}, served: map[string]bool{},
+	}, nil
+}
+
+func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage, notIsolated bool) (*jobs.Jobs, error) {
+	j := &jobs.Jobs{
+		DB: s.db, Facts: kept, Subjects: store.NewSubjects(s.db), Comments: store.NewComments(s.db),
+		Deliveries: store.NewDeliveries(s.db), Repos: where.repos, Sites: where, Stage: stage,
+		Decode: decodeStored(s.config), SelfID: where.self, RunsDir: stage.Dir, Log: s.log,
+		Retention: s.config.Deliveries.Retention.Std(),
+	}
+	j.Settler = &usecase.Settler{
+		Stage: stage, Facts: kept, Next: j, Poster: &usecase.Poster{Posts: kept},
+		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
+	}
+	j.Commander = &usecase.Commander{Settler: j.Settler, Requests: j, Audit: kept}
+	j.Receiver = &usecase.Receiver{Next: j, Commands: j}
+	return j, j.Open(jobs.Config{
+		Settles: 8, Plans: max(2, s.config.Workers), Applies: max(2, s.config.Workers),
+		Sweep: s.config.SweepInterval.Std(),
+	})
+}
+
+func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*http.Server, error) {
+	pages, err := web.New()
+	if err != nil {
+		return nil, err
+	}
+	server := &httpd.Server{
+		Webhooks: map[string]http.Handler{"github": s.wireGitHub(where)},
+		Facts:    kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
+		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
+		Ready: s.db.Read.PingContext, Log: s.log,
+	}
+	return &http.Server{
+		Addr: s.config.Listen, Handler: server.Handler(),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+	}, nil
+}
+
+// Run serves until ctx is done, then stops taking deliveries, lets running jobs
+// end or parks them, and closes. listening is called with the address once
+// deliveries are taken.
+func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
+	listener, err := net.Listen("tcp", s.config.Listen)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	if err := s.jobs.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(listener) }()
+	listening(listener.Addr().String())
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	return errors.Join(err, s.close())
+}
+
+// stopGrace is how long running jobs may take to end before they are cancelled;
+// an apply's child outlives us under its supervisor.
+const stopGrace = 30 * time.Second
+
+func (s *Server) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	err = errors.Join(err, s.inbox.Close(), s.jobs.Stop(ctx), s.db.Close())
+	s.lock.Unlock()
+	return err
+}

@@ -1,0 +1,236 @@
+package httpd
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/app/web"
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// pageSize is how many rows a list shows.
+const pageSize = 50
+
+func (s *Server) home(r *http.Request) (web.Page, error) {
+	repos, err := s.Repos.List(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	lines, _, err := s.runLines(r, 10)
+	if err != nil {
+		return nil, err
+	}
+	page := web.Home{Frame: s.frame("chant", "home"), Runs: lines}
+	for _, repo := range repos {
+		page.Repos = append(page.Repos, web.Repo{Name: repo.FullName(), URL: repo.HTMLURL})
+	}
+	return page, nil
+}
+
+func (s *Server) runs(r *http.Request) (web.Page, error) {
+	lines, older, err := s.runLines(r, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	page := web.Runs{Frame: s.frame("Runs", "runs"), Runs: lines}
+	if older > 0 {
+		page.Older = fmt.Sprintf("/runs?before=%d", older)
+	}
+	return page, nil
+}
+
+// runLines lists applies, newest first; older is where the next page starts.
+func (s *Server) runLines(r *http.Request, limit int) (lines []web.RunLine, older int64, err error) {
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
+	rows, err := s.Facts.Runs.List(r.Context(), before, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, row := range rows {
+		kept, err := s.Facts.Run(r.Context(), row.ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		_, verdict := note.Status(kept.Apply.Report)
+		lines = append(lines, web.RunLine{
+			URL: fmt.Sprintf("/runs/%d", row.ID), Repo: s.repoName(r, row.RepoKey), Env: row.Env, Member: row.Member,
+			Stage: "apply", Status: runStatus(kept), What: row.Commit, Verdict: verdict, At: row.Created,
+		})
+		older = row.ID
+	}
+	if len(rows) < limit {
+		older = 0
+	}
+	return lines, older, nil
+}
+
+func (s *Server) repoName(r *http.Request, key string) string {
+	repo, err := s.Repos.Get(r.Context(), key)
+	if err != nil {
+		return key
+	}
+	return repo.FullName()
+}
+
+// runStatus is the report's word, and "running" while there is none.
+func runStatus(k usecase.KeptRun) string {
+	if k.Status == usecase.RunRunning {
+		return "running"
+	}
+	return string(k.Apply.Report.Status)
+}
+
+func (s *Server) run(r *http.Request) (web.Page, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.Facts.Runs.Get(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.Facts.Run(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	a := kept.Apply
+	rep := a.Report
+	if len(a.State.Members) > 0 {
+		rep.Take(&a.State)
+	}
+	_, verdict := note.Status(rep)
+	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
+	if err != nil {
+		return nil, err
+	}
+	page := web.Run{
+		Frame: s.frame("Apply of "+repo.FullName(), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL,
+		Env: row.Env, Member: row.Member, Stage: "apply", Status: runStatus(kept), Verdict: verdict,
+		Head: rep.Head, Base: rep.Base, Digest: rep.Digest.String(), Started: row.Created, Message: rep.Message,
+		Weight: web.WeightOf(rep.ChangeSet), Named: web.NamedOf(rep), Members: web.MembersOf(rep),
+		Approvals: web.ApprovalsOf(rep, func(pr int) string { return fmt.Sprintf("%s/pull/%d", repo.HTMLURL, pr) }),
+	}
+	if a.Set != nil {
+		page.Waves = web.WavesOf(rep, a.Set.DependsOn)
+	}
+	if kept.Status == usecase.RunRunning {
+		page.Refresh = 2
+	} else {
+		page.Ended = row.Updated
+	}
+	if g := rep.Green; g != nil && g.Approve != "" {
+		page.Gates = append(page.Gates, web.Gate{
+			Repo: page.Repo, RepoURL: page.RepoURL, Env: page.Env, Op: rep.Op, Name: rep.Gate, Digest: page.Digest,
+			Status: "waiting", Missing: 1, Since: row.Updated, Weight: &page.Weight, Approve: g.Approve,
+		})
+	}
+	page.Log, err = s.runLog(r, id)
+	return page, err
+}
+
+// runLog is the run's events as lines.
+func (s *Server) runLog(r *http.Request, id int64) ([]web.LogLine, error) {
+	events, err := s.Facts.Runs.Events(r.Context(), id, 0, 500)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]web.LogLine, 0, len(events))
+	for _, stored := range events {
+		var e run.Event
+		if err := json.Unmarshal(stored.Event, &e); err != nil {
+			return nil, fmt.Errorf("event %d of run %d: %w", stored.Seq, id, err)
+		}
+		lines = append(lines, web.LogLine{At: stored.At, Member: e.Member, Text: eventText(e)})
+	}
+	return lines, nil
+}
+
+func eventText(e run.Event) string {
+	switch e.Type {
+	case "wave-start":
+		return fmt.Sprintf("wave %d starts", e.Wave)
+	case "wave-done":
+		return fmt.Sprintf("wave %d: %s", e.Wave, e.Status)
+	case "component-done":
+		if e.BlockedBy != "" {
+			return fmt.Sprintf("%s: blocked by %s, not run", e.Component, e.BlockedBy)
+		}
+		return fmt.Sprintf("%s: %s", e.Component, e.Status)
+	case "step":
+		text := fmt.Sprintf("%s %s", e.Step, e.Status)
+		if e.Error != "" {
+			text += ": " + e.Error
+		}
+		return text
+	case "run-done":
+		return "run: " + string(e.Status)
+	}
+	return e.Type
+}
+
+func (s *Server) plan(r *http.Request) (web.Page, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.Facts.Plans.Get(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.Facts.Plan(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	page := web.Plan{
+		Frame: s.frame(fmt.Sprintf("Plan of #%d", row.Number), "runs"), Repo: s.repoName(r, row.RepoKey), Env: row.Env,
+		Digest: kept.Report.Digest.String(), Query: r.URL.Query().Get("q"),
+	}
+	if kept.Document == nil {
+		return web.Message{Frame: page.Frame, Text: planProblem(kept.Report)}, nil
+	}
+	page.Weight = web.WeightOf(kept.Document)
+	page.Members, page.Found, page.Total = web.PlanOf(kept.Document, page.Query)
+	return page, nil
+}
+
+func planProblem(r report.Report) string {
+	if r.Message != "" {
+		return r.Message
+	}
+	return "Nothing was planned."
+}
+
+func (s *Server) deliveries(r *http.Request) (web.Page, error) {
+	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
+	rows, err := s.Deliveries.List(r.Context(), "", before, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	page := web.Deliveries{Frame: s.frame("Deliveries", "deliveries")}
+	for _, d := range rows {
+		page.Deliveries = append(page.Deliveries, web.Delivery{
+			GUID: d.GUID, Forge: string(d.Instance.Kind), Event: d.Event, Action: d.Action, Repo: d.Repo.FullName(),
+			Status: deliveryStatus(d.State), Outcome: d.Outcome, Attempts: 1, At: d.ReceivedAt,
+		})
+	}
+	if len(rows) == pageSize {
+		page.Older = fmt.Sprintf("/deliveries?before=%d", rows[len(rows)-1].ID)
+	}
+	return page, nil
+}
+
+func deliveryStatus(s store.DeliveryState) string {
+	switch s {
+	case store.DeliveryPending:
+		return "queued"
+	case store.DeliveryDone:
+		return "handled"
+	}
+	return string(s)
+}
