@@ -71,16 +71,12 @@ func (c *Clone) ListSubtree(ctx context.Context, tree, dir string) ([]TreeEntry,
 		}
 		tree = e.OID
 	}
-	raw, err := c.rawTree(ctx, tree)
+	t, err := c.readTree(ctx, tree)
 	if err != nil {
 		return nil, false, fmt.Errorf("listing %q: %w", dir, err)
 	}
-	entries, err := parseTree(raw, c.hash.size)
-	if err != nil {
-		return nil, false, fmt.Errorf("listing %q: %w", dir, err)
-	}
-	list := make([]TreeEntry, 0, len(entries))
-	for _, e := range entries {
+	list := make([]TreeEntry, 0, len(t.starts))
+	for _, e := range t.entries() {
 		list = append(list, treeEntry(e, dir))
 	}
 	return list, true, nil
@@ -115,14 +111,11 @@ func (c *Clone) ObjectIDs(ctx context.Context, commit string, paths ...string) (
 func (c *Clone) lookup(ctx context.Context, tree, at string) (TreeEntry, bool, error) {
 	names := strings.Split(cleanPath(at), "/")
 	for i, name := range names {
-		raw, err := c.rawTree(ctx, tree)
+		t, err := c.readTree(ctx, tree)
 		if err != nil {
 			return TreeEntry{}, false, fmt.Errorf("reading %s: %w", at, err)
 		}
-		e, found, err := findEntry(raw, name, c.hash.size)
-		if err != nil {
-			return TreeEntry{}, false, fmt.Errorf("reading %s: %w", at, err)
-		}
+		e, found := t.find(name)
 		if !found || i < len(names)-1 && !e.isTree() {
 			return TreeEntry{}, false, nil
 		}

@@ -169,17 +169,58 @@ func TestWriteTreeRefuses(t *testing.T) {
 	}
 }
 
+func rawTree(t *testing.T, entries ...entry) []byte {
+	t.Helper()
+	tr := &tree{idSize: 20}
+	for _, e := range entries {
+		if e.oid == "" {
+			e.oid = strings.Repeat("ab", 20)
+		}
+		if err := tr.append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tr.raw
+}
+
 func TestMalformedTreeIsAnError(t *testing.T) {
 	t.Parallel()
-	good, err := appendEntry(nil, entry{mode: modeFile, name: "a", oid: strings.Repeat("ab", 20)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := rawTree(t, entry{mode: modeFile, name: "a"})
 	for cut := 1; cut < len(good); cut++ {
 		if _, err := parseTree(good[:cut], 20); err == nil {
 			t.Errorf("a tree cut after %d bytes was read", cut)
 		}
 	}
+	for name, entries := range map[string][]entry{
+		"out of order":             {{mode: modeFile, name: "b"}, {mode: modeFile, name: "a"}},
+		"twice the same":           {{mode: modeFile, name: "a"}, {mode: modeFile, name: "a"}},
+		"a directory too early":    {{mode: modeTree, name: "a"}, {mode: modeFile, name: "a.b"}},
+		"a file after a directory": {{mode: modeTree, name: "a0"}, {mode: modeTree, name: "a"}},
+	} {
+		if _, err := parseTree(rawTree(t, entries...), 20); err == nil {
+			t.Errorf("%s: was read", name)
+		}
+	}
+}
+
+func FuzzParseTree(f *testing.F) {
+	f.Add([]byte("100644 a\x00" + strings.Repeat("x", 20)))
+	f.Add([]byte("40000 a\x00" + strings.Repeat("x", 20) + "100644 b\x00" + strings.Repeat("\x00", 20)))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		parsed, err := parseTree(raw, 20)
+		if err != nil {
+			return
+		}
+		for i, e := range parsed.entries() {
+			if got, found := parsed.find(e.name); !found || got != e && got.name != e.name {
+				t.Fatalf("entry %d, %+v, is not found: %+v", i, e, got)
+			}
+		}
+		same, err := parsed.edit(parsed.entries())
+		if err != nil || string(same.raw) != string(raw) {
+			t.Fatalf("replacing every entry by itself gives %q (%v)", same.raw, err)
+		}
+	})
 }
 
 func TestObjectsSurviveTheEndOfTheReader(t *testing.T) {

@@ -1,7 +1,7 @@
 package git
 
 import (
-	"bytes"
+	"bufio"
 	"compress/zlib"
 	"context"
 	"crypto/sha1" //nolint:gosec // git's object ids
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,17 +60,16 @@ func (c *Clone) writeObject(kind string, data []byte) (string, error) {
 	if kind == "tree" && len(data) >= largeTree {
 		level = zlib.NoCompression
 	}
-	var packed bytes.Buffer
-	z, err := zlib.NewWriterLevel(&packed, level)
+	err := writeOnce(path, func(w io.Writer) error {
+		z, err := zlib.NewWriterLevel(w, level)
+		if err != nil {
+			return err
+		}
+		_, headErr := io.WriteString(z, header)
+		_, dataErr := z.Write(data)
+		return errors.Join(headErr, dataErr, z.Close())
+	})
 	if err != nil {
-		return "", fmt.Errorf("storing a %s: %w", kind, err)
-	}
-	_, headErr := z.Write([]byte(header))
-	_, dataErr := z.Write(data)
-	if err := errors.Join(headErr, dataErr, z.Close()); err != nil {
-		return "", fmt.Errorf("storing a %s: %w", kind, err)
-	}
-	if err := writeOnce(path, packed.Bytes()); err != nil {
 		return "", fmt.Errorf("storing a %s: %w", kind, err)
 	}
 	return oid, nil
@@ -78,7 +78,7 @@ func (c *Clone) writeObject(kind string, data []byte) (string, error) {
 // writeOnce makes a read-only file appear whole or not at all, on disk before a
 // ref can name it. A leftover of a crash has the name that git's own cleaning
 // looks for.
-func writeOnce(path string, data []byte) (err error) {
+func writeOnce(path string, content func(io.Writer) error) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // the umask decides, as it does for git
 		return err
@@ -92,8 +92,8 @@ func writeOnce(path string, data []byte) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	_, writeErr := f.Write(data)
-	if err := errors.Join(writeErr, f.Chmod(0o444), f.Sync(), f.Close()); err != nil {
+	w := bufio.NewWriterSize(f, 64<<10)
+	if err := errors.Join(content(w), w.Flush(), f.Chmod(0o444), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
@@ -115,14 +115,13 @@ func (c *Clone) ReadBlob(ctx context.Context, oid string) ([]byte, error) {
 	return o.data, nil
 }
 
-// rawTree reads a tree object; the empty id is the empty tree. Callers must not
-// change what they get.
-func (c *Clone) rawTree(ctx context.Context, oid string) ([]byte, error) {
+// readTree reads a tree by its id; the empty id is the empty tree.
+func (c *Clone) readTree(ctx context.Context, oid string) (*tree, error) {
 	if oid == "" {
-		return nil, nil
+		return &tree{idSize: c.hash.size}, nil
 	}
-	if raw, found := c.trees.get(oid); found {
-		return raw, nil
+	if t, found := c.trees.get(oid); found {
+		return t, nil
 	}
 	o, err := c.cat.contents(ctx, oid)
 	if err != nil {
@@ -131,6 +130,10 @@ func (c *Clone) rawTree(ctx context.Context, oid string) ([]byte, error) {
 	if o.kind != "tree" {
 		return nil, fmt.Errorf("object %s is a %s, not a tree", oid, o.kind)
 	}
-	c.trees.put(oid, o.data)
-	return o.data, nil
+	t, err := parseTree(o.data, c.hash.size)
+	if err != nil {
+		return nil, fmt.Errorf("object %s: %w", oid, err)
+	}
+	c.trees.put(oid, t)
+	return t, nil
 }

@@ -2,10 +2,12 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -30,114 +32,90 @@ type entry struct {
 
 func (e entry) isTree() bool { return e.mode == modeTree }
 
-// rawEntry is an entry inside a tree object, not copied out of it.
-type rawEntry struct{ mode, name, oid []byte }
-
-func (r rawEntry) entry() entry {
-	return entry{mode: string(r.mode), name: string(r.name), oid: hex.EncodeToString(r.oid)}
-}
-
-var errBadTree = errors.New("tree object is malformed")
-
-// cutEntry splits the first entry off a tree object.
-func cutEntry(raw []byte, idSize int) (e rawEntry, rest []byte, err error) {
-	space := bytes.IndexByte(raw, ' ')
-	if space <= 0 {
-		return e, nil, errBadTree
-	}
-	end := bytes.IndexByte(raw[space:], 0)
-	if end <= 1 || len(raw) < space+end+1+idSize {
-		return e, nil, errBadTree
-	}
-	end += space
-	e = rawEntry{mode: raw[:space], name: raw[space+1 : end], oid: raw[end+1 : end+1+idSize]}
-	return e, raw[end+1+idSize:], nil
-}
-
-// parseTree lists a tree object's entries in its own order.
-func parseTree(raw []byte, idSize int) ([]entry, error) {
-	var entries []entry
-	for len(raw) > 0 {
-		e, rest, err := cutEntry(raw, idSize)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, e.entry())
-		raw = rest
-	}
-	return entries, nil
-}
-
-// findEntry looks one name up without copying the others out.
-func findEntry(raw []byte, name string, idSize int) (entry, bool, error) {
-	for len(raw) > 0 {
-		e, rest, err := cutEntry(raw, idSize)
-		if err != nil {
-			return entry{}, false, err
-		}
-		if string(e.name) == name {
-			return e.entry(), true, nil
-		}
-		raw = rest
-	}
-	return entry{}, false, nil
-}
-
-// editTree returns the tree object with entries added or replaced, every other
-// entry kept as it stands. An edit never turns a file into a directory or back.
-func editTree(raw []byte, edits []entry, idSize int) ([]byte, error) {
-	edits = slices.Clone(edits)
-	slices.SortFunc(edits, func(a, b entry) int { return strings.Compare(sortKey(a), sortKey(b)) })
-	out := make([]byte, 0, len(raw)+len(edits)*64)
-	for len(raw) > 0 {
-		e, rest, err := cutEntry(raw, idSize)
-		if err != nil {
-			return nil, err
-		}
-		replaced := false
-		for len(edits) > 0 {
-			order := compareRaw(edits[0], e)
-			if order > 0 {
-				break
-			}
-			if out, err = appendEntry(out, edits[0]); err != nil {
-				return nil, err
-			}
-			edits = edits[1:]
-			replaced = replaced || order == 0
-		}
-		if !replaced {
-			out = append(out, raw[:len(raw)-len(rest)]...)
-		}
-		raw = rest
-	}
-	for _, e := range edits {
-		var err error
-		if out, err = appendEntry(out, e); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// sortKey orders entries as git does: a directory as if its name ended in "/".
-func sortKey(e entry) string {
+func (e entry) sortKey() string {
 	if e.isTree() {
 		return e.name + "/"
 	}
 	return e.name
 }
 
-// compareRaw compares by sortKey without copying the raw entry's name.
-func compareRaw(a entry, b rawEntry) int {
-	shared := min(len(a.name), len(b.name))
-	if c := strings.Compare(a.name[:shared], string(b.name[:shared])); c != 0 {
-		return c
-	}
-	return int(byteAfter(a.name, shared, a.isTree())) - int(byteAfter(string(b.name), shared, string(b.mode) == modeTree))
+var errBadTree = errors.New("tree object is malformed")
+
+// tree is a tree object with the place of each entry in it. A flat directory of
+// many files is looked up and rewritten with every file added to it, so neither
+// may cost a walk over all names. A tree is never changed once made.
+type tree struct {
+	raw    []byte
+	starts []int32 // where each entry begins
+	idSize int
 }
 
-func byteAfter(name string, at int, isTree bool) byte {
+// parseTree finds the entries of a tree object and checks their order: lookups
+// rely on it, and an entry out of order would be hidden from them.
+func parseTree(raw []byte, idSize int) (*tree, error) {
+	t := &tree{raw: raw, idSize: idSize, starts: make([]int32, 0, len(raw)/(idSize+16))}
+	for at := 0; at < len(raw); {
+		space := bytes.IndexByte(raw[at:], ' ')
+		if space <= 0 {
+			return nil, errBadTree
+		}
+		end := bytes.IndexByte(raw[at+space:], 0)
+		next := at + space + end + 1 + idSize
+		if end <= 1 || next > len(raw) {
+			return nil, errBadTree
+		}
+		t.starts = append(t.starts, int32(at)) //nolint:gosec // objects are bounded far below
+		if n := len(t.starts); n > 1 {
+			_, name, isTree := t.name(n - 1)
+			if t.compare(n-2, name, isTree) >= 0 {
+				return nil, fmt.Errorf("%w: %q is not in its place", errBadTree, name)
+			}
+		}
+		at = next
+	}
+	return t, nil
+}
+
+// end is where entry i ends.
+func (t *tree) end(i int) int {
+	if i+1 < len(t.starts) {
+		return int(t.starts[i+1])
+	}
+	return len(t.raw)
+}
+
+func (t *tree) name(i int) (mode, name []byte, isTree bool) {
+	line := t.raw[t.starts[i] : t.end(i)-t.idSize-1]
+	space := bytes.IndexByte(line, ' ')
+	return line[:space], line[space+1:], string(line[:space]) == modeTree
+}
+
+func (t *tree) entry(i int) entry {
+	mode, name, _ := t.name(i)
+	end := t.end(i)
+	return entry{mode: string(mode), name: string(name), oid: hex.EncodeToString(t.raw[end-t.idSize : end])}
+}
+
+func (t *tree) entries() []entry {
+	all := make([]entry, len(t.starts))
+	for i := range t.starts {
+		all[i] = t.entry(i)
+	}
+	return all
+}
+
+// compare orders entry i against a name as git does: a directory as if its name
+// ended in "/".
+func (t *tree) compare(i int, name []byte, isTree bool) int {
+	_, mine, mineIsTree := t.name(i)
+	shared := min(len(mine), len(name))
+	if c := bytes.Compare(mine[:shared], name[:shared]); c != 0 {
+		return c
+	}
+	return int(byteAfter(mine, shared, mineIsTree)) - int(byteAfter(name, shared, isTree))
+}
+
+func byteAfter(name []byte, at int, isTree bool) byte {
 	switch {
 	case at < len(name):
 		return name[at]
@@ -147,47 +125,112 @@ func byteAfter(name string, at int, isTree bool) byte {
 	return 0
 }
 
-func appendEntry(out []byte, e entry) ([]byte, error) {
-	id, err := hex.DecodeString(e.oid)
-	if err != nil {
-		return nil, fmt.Errorf("object id %q: %w", e.oid, err)
-	}
-	out = append(out, e.mode...)
-	out = append(out, ' ')
-	out = append(out, e.name...)
-	out = append(out, 0)
-	return append(out, id...), nil
+// place is where a name stands, or would.
+func (t *tree) place(name []byte, isTree bool) (i int, found bool) {
+	return sort.Find(len(t.starts), func(i int) int { return -t.compare(i, name, isTree) })
 }
 
-// treeCache keeps tree objects by id up to a bound, then starts afresh.
+// find looks a name up, whatever it is.
+func (t *tree) find(name string) (entry, bool) {
+	for _, isTree := range []bool{false, true} {
+		if i, found := t.place([]byte(name), isTree); found {
+			return t.entry(i), true
+		}
+	}
+	return entry{}, false
+}
+
+// edit is the tree with entries added or replaced, every other entry kept as it
+// stands. The caller makes sure that no edit turns a file into a directory or
+// back.
+func (t *tree) edit(edits []entry) (*tree, error) {
+	type change struct {
+		entry
+
+		at       int
+		replaces bool
+	}
+	changes := make([]change, len(edits))
+	for i, e := range edits {
+		at, found := t.place([]byte(e.name), e.isTree())
+		changes[i] = change{entry: e, at: at, replaces: found}
+	}
+	slices.SortFunc(changes, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.sortKey(), b.sortKey()))
+	})
+	out := &tree{
+		raw: make([]byte, 0, len(t.raw)+len(edits)*128), starts: make([]int32, 0, len(t.starts)+len(edits)), idSize: t.idSize,
+	}
+	kept := 0
+	for _, c := range changes {
+		out.copy(t, kept, c.at)
+		if err := out.append(c.entry); err != nil {
+			return nil, err
+		}
+		if kept = c.at; c.replaces {
+			kept++
+		}
+	}
+	out.copy(t, kept, len(t.starts))
+	return out, nil
+}
+
+// copy takes entries from to to over as they stand.
+func (t *tree) copy(src *tree, from, to int) {
+	if from >= to {
+		return
+	}
+	start := src.starts[from]
+	shift := int32(len(t.raw)) - start //nolint:gosec // objects are bounded far below
+	for _, s := range src.starts[from:to] {
+		t.starts = append(t.starts, s+shift)
+	}
+	t.raw = append(t.raw, src.raw[start:src.end(to-1)]...)
+}
+
+func (t *tree) append(e entry) error {
+	id, err := hex.DecodeString(e.oid)
+	if err != nil {
+		return fmt.Errorf("object id %q: %w", e.oid, err)
+	}
+	t.starts = append(t.starts, int32(len(t.raw))) //nolint:gosec // objects are bounded far below
+	t.raw = append(t.raw, e.mode...)
+	t.raw = append(t.raw, ' ')
+	t.raw = append(t.raw, e.name...)
+	t.raw = append(t.raw, 0)
+	t.raw = append(t.raw, id...)
+	return nil
+}
+
+// treeCache keeps trees by object id up to a bound of bytes, then starts afresh.
 type treeCache struct {
 	mu    sync.Mutex
 	bound int
 	size  int
-	trees map[string][]byte
+	trees map[string]*tree
 }
 
 func newTreeCache(bound int) *treeCache {
-	return &treeCache{bound: bound, trees: map[string][]byte{}}
+	return &treeCache{bound: bound, trees: map[string]*tree{}}
 }
 
-func (t *treeCache) get(oid string) ([]byte, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	raw, found := t.trees[oid]
-	return raw, found
+func (c *treeCache) get(oid string) (*tree, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, found := c.trees[oid]
+	return t, found
 }
 
-func (t *treeCache) put(oid string, raw []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, found := t.trees[oid]; found || len(raw) > t.bound/4 {
+func (c *treeCache) put(oid string, t *tree) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, found := c.trees[oid]; found || len(t.raw) > c.bound/4 {
 		return
 	}
-	if t.size+len(raw) > t.bound {
-		clear(t.trees)
-		t.size = 0
+	if c.size+len(t.raw) > c.bound {
+		clear(c.trees)
+		c.size = 0
 	}
-	t.trees[oid] = raw
-	t.size += len(raw)
+	c.trees[oid] = t
+	c.size += len(t.raw)
 }

@@ -81,15 +81,11 @@ type export struct {
 
 // directory makes a directory and all below, and notes the files.
 func (x *export) directory(ctx context.Context, tree, at string) error {
-	raw, err := x.clone.rawTree(ctx, tree)
-	if err != nil {
-		return err
-	}
-	entries, err := parseTree(raw, x.clone.hash.size)
+	dir, err := x.clone.readTree(ctx, tree)
 	if err != nil {
 		return fmt.Errorf("directory %q: %w", at, err)
 	}
-	for _, e := range entries {
+	for _, e := range dir.entries() {
 		if err := checkName(e.name); err != nil {
 			return fmt.Errorf("directory %q: %w", at, err)
 		}

@@ -104,10 +104,7 @@ func TestWorktreeRefusesHostileNames(t *testing.T) {
 	c := openClone(t, remote)
 	blob := must[string](t)(c.WriteBlob([]byte("x")))
 	for _, name := range []string{"..", ".", ".git", ".GiT", "a/b", "a\nb"} {
-		raw, err := appendEntry(nil, entry{mode: modeFile, name: name, oid: blob})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := rawTree(t, entry{mode: modeFile, name: name, oid: blob})
 		tree := must[string](t)(c.writeObject("tree", raw))
 		commit := must[string](t)(c.WriteCommit(CommitSpec{Tree: tree, Message: "x"}))
 		if err := c.Worktree(t.Context(), commit, filepath.Join(t.TempDir(), "tree")); err == nil {

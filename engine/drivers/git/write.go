@@ -125,33 +125,33 @@ func (t *treeEdit) add(path []string, oid string) bool {
 }
 
 func (c *Clone) applyEdit(ctx context.Context, base, at string, edit *treeEdit) (string, error) {
-	raw, err := c.rawTree(ctx, base)
+	old, err := c.readTree(ctx, base)
 	if err != nil {
 		return "", fmt.Errorf("reading directory %q: %w", at, err)
 	}
 	edits := make([]entry, 0, len(edit.files)+len(edit.dirs))
 	for name, oid := range edit.files {
-		if _, err := c.replaced(raw, at, name, false); err != nil {
+		if _, err := replaced(old, at, name, false); err != nil {
 			return "", err
 		}
 		edits = append(edits, entry{mode: modeFile, name: name, oid: oid})
 	}
 	for name, below := range edit.dirs {
-		old, err := c.replaced(raw, at, name, true)
+		before, err := replaced(old, at, name, true)
 		if err != nil {
 			return "", err
 		}
-		oid, err := c.applyEdit(ctx, old, join(at, name), below)
+		oid, err := c.applyEdit(ctx, before, join(at, name), below)
 		if err != nil {
 			return "", err
 		}
 		edits = append(edits, entry{mode: modeTree, name: name, oid: oid})
 	}
-	edited, err := editTree(raw, edits, c.hash.size)
+	edited, err := old.edit(edits)
 	if err != nil {
 		return "", fmt.Errorf("writing directory %q: %w", at, err)
 	}
-	oid, err := c.writeObject("tree", edited)
+	oid, err := c.writeObject("tree", edited.raw)
 	if err != nil {
 		return "", err
 	}
@@ -160,11 +160,8 @@ func (c *Clone) applyEdit(ctx context.Context, base, at string, edit *treeEdit) 
 }
 
 // replaced finds the id that name stands for now, "" when it is new.
-func (c *Clone) replaced(raw []byte, at, name string, wantTree bool) (string, error) {
-	old, found, err := findEntry(raw, name, c.hash.size)
-	if err != nil {
-		return "", fmt.Errorf("reading directory %q: %w", at, err)
-	}
+func replaced(t *tree, at, name string, wantTree bool) (string, error) {
+	old, found := t.find(name)
 	if found && old.isTree() != wantTree {
 		return "", fmt.Errorf("%s is already there as the other of file and directory", join(at, name))
 	}

@@ -71,18 +71,21 @@ func (l *Leases) put(ctx context.Context, key string, at standing, oid string) e
 		return nil
 	}
 	err := l.clone.PushRef(ctx, oid, refOf(key), at.oid)
-	if err == nil || errors.Is(err, git.ErrUnreachable) && l.landed(ctx, key, oid) {
+	var rejected *git.Rejected
+	stale := errors.As(err, &rejected) && rejected.Stale
+	// A push may have landed without an answer, or be refused because the
+	// transport sent it twice.
+	if err == nil || (stale || errors.Is(err, git.ErrUnreachable)) && l.landed(ctx, key, oid) {
 		// The next look overwrites the side ref anyway.
 		_ = l.move(ctx, git.Move{Ref: sideOf(key), Old: at.oid, New: oid})
 		return nil
 	}
 	// What the remote did not take is no lease here either.
 	undo := l.move(ctx, git.Move{Ref: refOf(key), Old: oid, New: at.local})
-	var rejected *git.Rejected
 	switch {
-	case errors.As(err, &rejected) && rejected.Stale:
+	case stale:
 		return errors.Join(fmt.Errorf("%w: %w", ErrRace, err), undo)
-	case errors.As(err, &rejected):
+	case rejected != nil:
 		return errors.Join(fmt.Errorf("%w: %w", ErrPushRejected, err), undo)
 	}
 	return errors.Join(err, undo)

@@ -32,31 +32,31 @@ func (l *Ledger) land(ctx context.Context, at state, commit string) (Written, er
 func (l *Ledger) push(ctx context.Context, at state, commit string) error {
 	err := l.clone.PushRef(ctx, commit, localRef, at.remote)
 	var rejected *git.Rejected
-	switch {
-	case errors.As(err, &rejected) && rejected.Stale:
-		return fmt.Errorf("%w: %w", errAgain, err)
-	case errors.Is(err, git.ErrUnreachable):
-		return l.afterSilence(ctx, commit, err)
-	}
-	return err
-}
-
-// afterSilence finds out what became of a push that had no answer.
-func (l *Ledger) afterSilence(ctx context.Context, commit string, silence error) error {
-	if err := l.fetch(ctx); err != nil {
-		return fmt.Errorf("it is not known whether the remote took it: %w", silence)
-	}
-	remote, err := l.clone.Ref(ctx, l.remoteRef())
-	if err != nil {
+	stale := errors.As(err, &rejected) && rejected.Stale
+	if !stale && !errors.Is(err, git.ErrUnreachable) {
 		return err
 	}
-	if remote != "" {
-		took, err := l.clone.IsAncestor(ctx, commit, remote)
-		if err != nil || took {
-			return err
-		}
+	// The push may have landed: its answer was lost, or the transport sent it
+	// twice and the second was refused because of the first.
+	took, lookErr := l.remoteHolds(ctx, commit)
+	switch {
+	case lookErr != nil:
+		return fmt.Errorf("it is not known whether the remote took it: %w", errors.Join(err, lookErr))
+	case took:
+		return nil
 	}
-	return fmt.Errorf("%w: %w", errAgain, silence)
+	return fmt.Errorf("%w: %w", errAgain, err)
+}
+
+func (l *Ledger) remoteHolds(ctx context.Context, commit string) (bool, error) {
+	if err := l.fetch(ctx); err != nil {
+		return false, err
+	}
+	remote, err := l.clone.Ref(ctx, l.remoteRef())
+	if err != nil || remote == "" {
+		return false, err
+	}
+	return l.clone.IsAncestor(ctx, commit, remote)
 }
 
 // landed moves the local refs after the remote took the commit. They are a copy

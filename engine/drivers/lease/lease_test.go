@@ -1,0 +1,406 @@
+package lease
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/git/gittest"
+)
+
+const key = "ci-apply/prod"
+
+// fakeClock is a clock whose wall and monotonic readings move apart at will.
+type fakeClock struct {
+	mu   sync.Mutex
+	wall time.Time
+	mono time.Duration
+}
+
+func newClock() *fakeClock {
+	return &fakeClock{wall: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)}
+}
+
+func (c *fakeClock) clock() Clock {
+	return Clock{
+		Wall: func() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.wall },
+		Mono: func() time.Duration { c.mu.Lock(); defer c.mu.Unlock(); return c.mono },
+	}
+}
+
+func (c *fakeClock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall, c.mono = c.wall.Add(d), c.mono+d
+}
+
+func (c *fakeClock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall = c.wall.Add(d)
+}
+
+func open(t testing.TB, remote, holder string, c *fakeClock) *Leases {
+	t.Helper()
+	clone, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone.git"), remote, git.Auth{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clone.Close)
+	return Open(clone, holder, c.clock())
+}
+
+func acquire(t testing.TB, l *Leases) *Lease {
+	t.Helper()
+	x, err := l.Acquire(t.Context(), key, "apply-prod", DefaultTTL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func wantHeld(t testing.TB, err error, holder string) {
+	t.Helper()
+	var held *Held
+	if !errors.As(err, &held) || held.Holder != holder {
+		t.Errorf("got %v, want held by %s", err, holder)
+	}
+}
+
+func wantErr(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got %v, want %v", err, want)
+	}
+}
+
+func TestOneHolderAtATime(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	a, b := open(t, remote, "a:1:00000000", newClock()), open(t, remote, "b:2:00000000", newClock())
+	x := acquire(t, a)
+	_, err := b.Acquire(t.Context(), key, "apply-prod", DefaultTTL)
+	wantHeld(t, err, "a:1:00000000")
+	_, err = a.Acquire(t.Context(), key, "apply-prod", DefaultTTL)
+	wantHeld(t, err, "a:1:00000000")
+	if _, err := b.Acquire(t.Context(), "ci-apply/staging", "apply-staging", DefaultTTL); err != nil {
+		t.Errorf("another environment's lease: %v", err)
+	}
+	if err := x.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := x.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, x.Check(t.Context()), ErrLost)
+	y := acquire(t, b)
+	if y.Token() == x.Token() {
+		t.Error("the token did not change with the holder")
+	}
+}
+
+func TestTheRecordIsCompactJSONInItsOrder(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	c := newClock()
+	l := open(t, remote, "host1:4821:9f2c1a3b", c)
+	x := acquire(t, l)
+	got := gittest.Run(t, remote, "cat-file", "blob", "refs/chant/lease/"+key)
+	want := `{"op":"apply-prod","holder":"host1:4821:9f2c1a3b","token":"` + x.Token() +
+		`","acquiredAt":"2026-11-30T10:00:00.000Z","expiresAt":"2026-11-30T10:05:00.000Z"}`
+	if got != want {
+		t.Errorf("record\n%s, want\n%s", got, want)
+	}
+	c.pass(time.Minute)
+	if err := x.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Read(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Token != x.Token() || r.AcquiredAt != "2026-11-30T10:00:00.000Z" || r.ExpiresAt != "2026-11-30T10:06:00.000Z" {
+		t.Errorf("after a renewal the record is %+v", r)
+	}
+}
+
+func TestExpiryIsJudgedByTheObserversOwnMonotonicClock(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	theirs, ours := newClock(), newClock()
+	a, b := open(t, remote, "a", theirs), open(t, remote, "b", ours)
+	x := acquire(t, a)
+
+	ours.step(time.Hour) // a wall clock that is wrong proves nothing
+	_, err := b.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "a")
+	ours.pass(DefaultTTL - time.Second)
+	_, err = b.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "a")
+
+	theirs.pass(DefaultTTL - time.Second)
+	if err := x.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ours.pass(time.Second) // it was renewed in time, so the waiting starts again
+	_, err = b.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "a")
+	ours.pass(DefaultTTL)
+	y := acquire(t, b)
+	wantErr(t, x.Check(t.Context()), ErrLost)
+	wantErr(t, x.Renew(t.Context()), ErrLost)
+	if err := x.Release(t.Context()); !errors.Is(err, ErrLost) {
+		t.Errorf("releasing a lost lease: %v", err)
+	}
+	if err := y.Check(t.Context()); err != nil {
+		t.Errorf("the new holder after the old one released: %v", err)
+	}
+}
+
+func TestALongLivedLeaseIsNotRespectedLongerThanItsLastRenewalSays(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	theirs, ours := newClock(), newClock()
+	a, b := open(t, remote, "a", theirs), open(t, remote, "b", ours)
+	x := acquire(t, a)
+	for range 10 {
+		theirs.pass(4 * time.Minute)
+		if err := x.Renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.Acquire(t.Context(), key, "op", DefaultTTL)
+	var held *Held
+	if !errors.As(err, &held) || held.Dead != DefaultTTL {
+		t.Fatalf("got %v, want held and dead in %s", err, DefaultTTL)
+	}
+	ours.pass(DefaultTTL)
+	acquire(t, b)
+}
+
+func TestAHolderThatDidNotRenewInTimeHasLost(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	x := acquire(t, open(t, gittest.Bare(t), "a", c))
+	c.pass(DefaultTTL)
+	wantErr(t, x.Check(t.Context()), ErrLost)
+	wantErr(t, x.Renew(t.Context()), ErrLost)
+}
+
+func TestUnlockTakesOnlyADeadHolder(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	ours := newClock()
+	a, b := open(t, remote, "a", newClock()), open(t, remote, "b", ours)
+	acquire(t, a)
+	wantHeld(t, b.Unlock(t.Context(), key), "a")
+	ours.pass(DefaultTTL)
+	if err := b.Unlock(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := b.Read(t.Context(), key); r != nil || err != nil {
+		t.Errorf("after unlock there is %+v, %v", r, err)
+	}
+	if err := b.Unlock(t.Context(), key); err != nil {
+		t.Errorf("unlocking what is not locked: %v", err)
+	}
+	acquire(t, b)
+}
+
+func TestAPartitionedHolderCannotRenewOrPassACheck(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	web := gittest.Serve(t, remote)
+	ours := newClock()
+	a, b := open(t, web.URL, "a", newClock()), open(t, remote, "b", ours)
+	x := acquire(t, a)
+	web.SetDown(true)
+	wantErr(t, x.Check(t.Context()), git.ErrUnreachable)
+	wantErr(t, x.Renew(t.Context()), git.ErrUnreachable)
+	_, err := b.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "a")
+	ours.pass(DefaultTTL)
+	acquire(t, b)
+	web.SetDown(false)
+	// The local copy still names a; the remote has the last word.
+	wantErr(t, x.Check(t.Context()), ErrLost)
+	_, err = a.Acquire(t.Context(), "other", "op", DefaultTTL)
+	if err != nil {
+		t.Errorf("after the partition: %v", err)
+	}
+}
+
+func TestALeaseThatTheRemoteDoesNotHoldIsNotTaken(t *testing.T) {
+	t.Parallel()
+	t.Run("the remote forbids it", func(t *testing.T) {
+		t.Parallel()
+		remote := gittest.Bare(t)
+		l := open(t, remote, "a", newClock())
+		gittest.Hook(t, remote, "pre-receive", "exit 1")
+		_, err := l.Acquire(t.Context(), key, "op", DefaultTTL)
+		wantErr(t, err, ErrPushRejected)
+		nothingLocal(t, l)
+	})
+	t.Run("the remote does not answer", func(t *testing.T) {
+		t.Parallel()
+		web := gittest.Serve(t, gittest.Bare(t))
+		l := open(t, web.URL, "a", newClock())
+		web.SetDown(true)
+		_, err := l.Acquire(t.Context(), key, "op", DefaultTTL)
+		wantErr(t, err, git.ErrUnreachable)
+		nothingLocal(t, l)
+	})
+}
+
+func nothingLocal(t *testing.T, l *Leases) {
+	t.Helper()
+	if oid, err := l.clone.Ref(t.Context(), refOf(key)); oid != "" || err != nil {
+		t.Errorf("the local ref is %s, %v", oid, err)
+	}
+	if !l.reserve(key) {
+		t.Error("the key is still taken in this process")
+	}
+}
+
+func TestAnAnswerThatWasLostIsFound(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	web := gittest.Serve(t, remote)
+	l := open(t, web.URL, "a", newClock())
+	web.MuteNextPush()
+	x := acquire(t, l)
+	if err := x.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWithoutARemoteTheLocalRefCounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "--quiet")
+	clone, err := git.Existing(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clone.Close)
+	a, b := Open(clone, "a", newClock().clock()), Open(clone, "b", newClock().clock())
+	x := acquire(t, a)
+	_, err = b.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "a")
+	if err := errors.Join(x.Renew(t.Context()), x.Release(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, b)
+}
+
+// Of any number of holders that reach for one key at once, one has it.
+func TestARaceHasOneWinner(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	const holders = 6
+	var mu sync.Mutex
+	var won []string
+	var all sync.WaitGroup
+	for i := range holders {
+		l := open(t, remote, fmt.Sprintf("h%d", i), newClock())
+		all.Go(func() {
+			x, err := l.Acquire(t.Context(), key, "op", DefaultTTL)
+			var held *Held
+			switch {
+			case err == nil:
+				mu.Lock()
+				won = append(won, x.Token())
+				mu.Unlock()
+			case !errors.As(err, &held) && !errors.Is(err, ErrRace):
+				t.Errorf("holder %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	if len(won) != 1 {
+		t.Fatalf("%d winners", len(won))
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(gittest.Run(t, remote, "cat-file", "blob", refOf(key))), &r); err != nil || r.Token != won[0] {
+		t.Errorf("the remote holds %+v (%v), the winner has token %s", r, err, won[0])
+	}
+}
+
+func TestAStaleLockIsWaitedOutThenNamed(t *testing.T) {
+	t.Parallel()
+	l := open(t, gittest.Bare(t), "a", newClock())
+	gittest.Touch(t, l.clone.Dir()+"/"+refOf(key)+".lock")
+	_, err := l.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantErr(t, err, git.ErrStaleLock)
+}
+
+func TestAnUnreadableRecordIsRespectedUntilItIsDead(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	blob := gittest.Run(t, remote, "rev-parse", gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"x": []byte("{")}})+":x")
+	gittest.Run(t, remote, "update-ref", refOf(key), blob)
+	c := newClock()
+	l := open(t, remote, "a", c)
+	if _, err := l.Read(t.Context(), key); err == nil {
+		t.Error("it was read")
+	}
+	_, err := l.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "")
+	c.pass(MaxTTL)
+	acquire(t, l)
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for k, good := range map[string]bool{
+		"ci-apply/prod": true, "_members/a/ci-apply/a/prod": true, "work/T-1.2": true,
+		"": false, "/": false, "a//b": false, "../x": false, "a..b": false, "x.lock": false, "a b": false,
+		"-x": false, ".x": false, "x.": false, "a/*": false, "x:y": false, strings.Repeat("a", 101): false,
+	} {
+		if err := checkKey(k); (err == nil) != good {
+			t.Errorf("%q: %v", k, err)
+		}
+	}
+}
+
+func TestRecordTTL(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		r    Record
+		want time.Duration
+	}{
+		{"as taken", Record{AcquiredAt: "2026-11-30T10:00:00.000Z", ExpiresAt: "2026-11-30T10:05:00.000Z"}, 5 * time.Minute},
+		{"as renewed", Record{AcquiredAt: "2026-11-30T09:00:00.000Z", RenewedAt: "2026-11-30T10:00:00.000Z", ExpiresAt: "2026-11-30T10:03:00.000Z"}, 3 * time.Minute},
+		{"renewed by one that does not say when", Record{AcquiredAt: "2026-11-30T09:00:00.000Z", ExpiresAt: "2026-11-30T10:03:00.000Z"}, MaxTTL},
+		{"backwards", Record{AcquiredAt: "2026-11-30T10:00:00.000Z", ExpiresAt: "2026-11-30T09:00:00.000Z"}, MaxTTL},
+		{"no times", Record{}, MaxTTL},
+	}
+	for _, tt := range tests {
+		if got := tt.r.ttl(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTooLongALeaseIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := open(t, gittest.Bare(t), "a", newClock()).Acquire(t.Context(), key, "op", MaxTTL+1); err == nil {
+		t.Error("it was taken, though observers would take it for dead before it ends")
+	}
+}
+
+func TestNewHolderNamesHostProcessAndChance(t *testing.T) {
+	t.Parallel()
+	a, errA := NewHolder()
+	b, errB := NewHolder()
+	if errA != nil || errB != nil || a == b || len(strings.Split(a, ":")) != 3 || len(a[strings.LastIndex(a, ":")+1:]) != 8 {
+		t.Errorf("%q, %q, %v, %v", a, b, errA, errB)
+	}
+}
