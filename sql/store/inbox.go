@@ -99,6 +99,9 @@ func (b *Inbox) Accept(ctx context.Context, d Delivery) (fresh bool, err error) 
 	}
 }
 
+// Waiting is how many deliveries wait for the next commit.
+func (b *Inbox) Waiting() int { return len(b.queue) }
+
 // Close stores what was handed over and ends the writer. Call it once, before
 // the database is closed.
 func (b *Inbox) Close() error {

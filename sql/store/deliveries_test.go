@@ -1,0 +1,124 @@
+package store_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chant-bot/chant/sql/sqltest"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// received stores n pending deliveries d1…dn, one second apart.
+func received(t *testing.T, d *store.DB, n int) store.Deliveries {
+	t.Helper()
+	var woken atomic.Int64
+	b := openInbox(t, d, bell(&woken))
+	for i := 1; i <= n; i++ {
+		one := sent(fmt.Sprintf("d%d", i))
+		one.ReceivedAt = at(int64(i))
+		must[bool](t)(b.Accept(t.Context(), one))
+	}
+	return store.NewDeliveries(d)
+}
+
+func ids(ds []store.Delivery) (out []int64) {
+	for _, d := range ds {
+		out = append(out, d.ID)
+	}
+	return out
+}
+
+func TestADeliveryHasExactlyOneOutcome(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	s := received(t, d, 2)
+	finish := func(outcome string) bool {
+		t.Helper()
+		return must[bool](t)(s.Finish(t.Context(), d.Write, 1, store.DeliveryDone, outcome, at(10)))
+	}
+	if !finish("first") || finish("second") {
+		t.Error("want the first outcome taken and the second refused")
+	}
+	got := must[store.Delivery](t)(s.Get(t.Context(), 1))
+	if got.Outcome != "first" || got.State != store.DeliveryDone || !got.OutcomeAt.Equal(at(10)) {
+		t.Errorf("stored %+v", got)
+	}
+	if diff := cmp.Diff([]int64{2}, ids(must[[]store.Delivery](t)(s.Pending(t.Context(), 10)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAReplayedDeliveryIsPendingAgainWithItsBody(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	s := received(t, d, 1)
+	if must[bool](t)(s.Replay(t.Context(), d.Write, 1)) {
+		t.Error("a pending delivery was replayed")
+	}
+	must[bool](t)(s.Finish(t.Context(), d.Write, 1, store.DeliveryFailed, "boom", at(10)))
+	if !must[bool](t)(s.Replay(t.Context(), d.Write, 1)) {
+		t.Error("a failed delivery was not replayed")
+	}
+	want := sent("d1")
+	want.ID = 1
+	if diff := cmp.Diff([]store.Delivery{want}, must[[]store.Delivery](t)(s.Pending(t.Context(), 10))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOldDeliveriesAreForgottenUnlessPending(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	s := received(t, d, 4)
+	for _, id := range []int64{1, 3, 4} {
+		must[bool](t)(s.Finish(t.Context(), d.Write, id, store.DeliveryDone, "", at(20)))
+	}
+	tx(t, d, func(tx *sql.Tx) error {
+		n, err := s.DeleteBefore(t.Context(), tx, at(4))
+		if n != 2 {
+			t.Errorf("deleted %d, want 2", n)
+		}
+		return err
+	})
+	if diff := cmp.Diff([]int64{4, 2}, ids(must[[]store.Delivery](t)(s.List(t.Context(), "", 0, 10)))); diff != "" {
+		t.Error(diff)
+	}
+	var bodies int
+	if err := d.Read.QueryRow("SELECT count(*) FROM delivery_contents").Scan(&bodies); err != nil || bodies != 2 {
+		t.Errorf("%d bodies left, %v", bodies, err)
+	}
+	if _, err := s.Get(t.Context(), 1); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a deleted delivery: %v", err)
+	}
+}
+
+func TestDeliveriesAreListedNewestFirstByPageAndState(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	s := received(t, d, 5)
+	must[bool](t)(s.Finish(t.Context(), d.Write, 2, store.DeliveryDone, "", at(20)))
+	must[bool](t)(s.Finish(t.Context(), d.Write, 4, store.DeliveryDone, "", at(20)))
+	for _, tt := range []struct {
+		state  store.DeliveryState
+		before int64
+		limit  int
+		want   []int64
+	}{
+		{"", 0, 2, []int64{5, 4}},
+		{"", 4, 2, []int64{3, 2}},
+		{store.DeliveryDone, 0, 10, []int64{4, 2}},
+		{store.DeliveryDone, 4, 10, []int64{2}},
+		{store.DeliveryFailed, 0, 10, nil},
+		{"", 0, 0, []int64{5}},
+	} {
+		got := ids(must[[]store.Delivery](t)(s.List(t.Context(), tt.state, tt.before, tt.limit)))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v: %s", tt, diff)
+		}
+	}
+}

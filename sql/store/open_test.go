@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chant-bot/chant/sql/sqltest"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+// at is a time stores give back as it is: whole milliseconds, UTC.
+func at(seconds int64) time.Time { return time.Unix(1_800_000_000+seconds, 0).UTC() }
+
+// tx runs do in a durable transaction.
+func tx(t *testing.T, d *store.DB, do func(*sql.Tx) error) {
+	t.Helper()
+	if err := d.InTx(t.Context(), do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestOpeningAgainKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "with space?and#more.db")
+	first := must[*store.DB](t)(store.Open(t.Context(), path))
+	if err := store.NewSettings(first).Put(t.Context(), first.Write, "k", []byte("v"), at(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := sqltest.OpenAt(t, path)
+	if got := must[[]byte](t)(store.NewSettings(again).Get(t.Context(), "k")); string(got) != "v" {
+		t.Errorf("read %q", got)
+	}
+}
+
+func TestATransactionThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	boom := errors.New("boom")
+	err := d.InTx(t.Context(), func(tx *sql.Tx) error {
+		if err := store.NewSettings(d).Put(t.Context(), tx, "k", []byte("v"), at(0)); err != nil {
+			return err
+		}
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := store.NewSettings(d).Get(t.Context(), "k"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("after a rollback: %v, want not found", err)
+	}
+}
+
+func TestOnlyADurableTransactionWaitsForTheDisk(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	level := func(on store.Conn) (n int) {
+		t.Helper()
+		if err := on.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const normal, full = 1, 2
+	tx(t, d, func(tx *sql.Tx) error {
+		if got := level(tx); got != full {
+			t.Errorf("durable transaction: synchronous = %d", got)
+		}
+		return nil
+	})
+	if err := d.InLazyTx(t.Context(), func(tx *sql.Tx) error {
+		if got := level(tx); got != normal {
+			t.Errorf("lazy transaction: synchronous = %d", got)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := level(d.Write); got != normal {
+		t.Errorf("outside: synchronous = %d", got)
+	}
+}
+
+func TestReadersRefuseToWrite(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	if err := store.NewSettings(d).Put(t.Context(), d.Read, "k", nil, at(0)); err == nil {
+		t.Error("a reader wrote")
+	}
+}
