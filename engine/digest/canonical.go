@@ -197,15 +197,13 @@ func (w *writer) string(text []byte, plain bool) {
 		w.buf = append(w.buf, '"')
 		return
 	}
-	start := 0
-	for i, c := range text {
-		if c < ' ' || c == '"' || c == '\\' {
-			w.bytes(text[start:i])
-			w.raw(escapeOf(c))
-			start = i + 1
+	for i := 0; i < len(text); i++ {
+		end := plainRun(text, i)
+		w.bytes(text[i:end])
+		if i = end; i < len(text) {
+			w.raw(escapeOf(text[i]))
 		}
 	}
-	w.bytes(text[start:])
 	w.buf = append(w.buf, '"')
 }
 

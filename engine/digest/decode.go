@@ -2,12 +2,12 @@ package digest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -24,11 +24,9 @@ func Decode(data []byte) (Value, error) {
 		return Value{}, errors.New("JSON of 4 GiB or more")
 	}
 	p := newParser(data)
-	root, ok := p.document()
-	if !ok {
+	if !p.document() {
 		return Value{}, p.err()
 	}
-	p.cells[p.kept] = root
 	return Value{&tree{text: p.text, cells: p.cells}, uint32(p.kept)}, nil
 }
 
@@ -52,12 +50,35 @@ type parser struct {
 }
 
 func newParser(data []byte) *parser {
-	// Every value but the root follows its own comma or opening bracket.
-	room := 1 + bytes.Count(data, []byte{','}) + bytes.Count(data, []byte{'['}) + bytes.Count(data, []byte{'{'})
+	room := countValues(data)
 	return &parser{
 		text: bytes.Clone(data), checked: utf8.Valid(data),
 		cells: make([]cell, room), open: room,
 	}
+}
+
+// countValues is how many values data can hold: every one but the root follows
+// its own comma or opening bracket.
+func countValues(data []byte) int {
+	most := 1 + bytes.Count(data, []byte{','}) + bytes.Count(data, []byte{'['}) + bytes.Count(data, []byte{'{'})
+	if most <= len(data)/12 {
+		return most
+	}
+	// Many: worth leaving out those that stand in strings.
+	n := 1
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case ',', '[', '{':
+			n++
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
 }
 
 func (p *parser) err() error {
@@ -69,16 +90,18 @@ func (p *parser) fail(at int, problem string) bool {
 	return false
 }
 
-func (p *parser) document() (cell, bool) {
-	c, ok := p.value()
-	if !ok {
-		return c, false
+func (p *parser) document() bool {
+	p.open--
+	root := &p.cells[p.open]
+	if !p.value(root) {
+		return false
 	}
 	p.space()
 	if p.pos != len(p.text) {
-		return c, p.fail(p.pos, "text after the value")
+		return p.fail(p.pos, "text after the value")
 	}
-	return c, true
+	p.cells[p.kept] = *root
+	return true
 }
 
 func (p *parser) space() {
@@ -104,26 +127,34 @@ func (p *parser) peek() byte {
 	return p.text[p.pos]
 }
 
-func (p *parser) value() (cell, bool) {
-	switch c := p.peek(); c {
+// value reads the next value into c, of which it leaves the key alone.
+func (p *parser) value(c *cell) bool {
+	switch b := p.peek(); b {
 	case '"':
-		at, n, plain, ok := p.string()
-		return cell{kind: String, at: at, n: n, plain: plain}, ok
+		var ok bool
+		c.kind = String
+		c.at, c.n, c.plain, ok = p.string()
+		return ok
 	case '{':
-		return p.container(Object, '}')
+		c.kind = Object
+		return p.container(c, '}')
 	case '[':
-		return p.container(Array, ']')
+		c.kind = Array
+		return p.container(c, ']')
 	case 't':
-		return cell{kind: Bool, truth: true}, p.literal("true")
+		c.kind, c.truth = Bool, true
+		return p.literal("true")
 	case 'f':
-		return cell{kind: Bool}, p.literal("false")
+		c.kind = Bool
+		return p.literal("false")
 	case 'n':
-		return cell{kind: Null}, p.literal("null")
+		c.kind = Null
+		return p.literal("null")
 	default:
-		if c != '-' && (c < '0' || c > '9') {
-			return cell{}, p.unexpected("a value")
+		if b != '-' && (b < '0' || b > '9') {
+			return p.unexpected("a value")
 		}
-		return p.number()
+		return p.number(c)
 	}
 }
 
@@ -143,221 +174,117 @@ func (p *parser) literal(word string) bool {
 	return true
 }
 
-// container reads an array or object whose opening byte is next.
-func (p *parser) container(kind Kind, closing byte) (cell, bool) {
+// container reads an array or object, whose opening byte is next, into c.
+func (p *parser) container(c *cell, closing byte) bool {
 	if p.depth++; p.depth > maxDepth {
-		return cell{}, p.fail(p.pos, fmt.Sprintf("nested deeper than %d", maxDepth))
+		return p.fail(p.pos, fmt.Sprintf("nested deeper than %d", maxDepth))
 	}
 	p.pos++
 	base := p.open
 	sorted := true
 	for p.peek() != closing || p.open != base {
-		var key cell
-		if kind == Object {
-			var ok bool
-			if key, ok = p.key(); !ok {
-				return cell{}, false
-			}
-			sorted = sorted && (p.open == base || p.compareKeys(&p.cells[p.open], &key) < 0)
-		}
-		kid, ok := p.value()
-		if !ok {
-			p.path = append(p.path, step(kind, p.text[key.keyAt:key.keyAt+key.keyLen], base-p.open))
-			return cell{}, false
-		}
-		kid.keyAt, kid.keyLen, kid.keyPlain = key.keyAt, key.keyLen, key.keyPlain
 		p.open--
-		p.cells[p.open] = kid
-		c := p.peek()
-		if c == closing {
+		at := p.open
+		kid := &p.cells[at]
+		*kid = cell{}
+		if c.kind == Object {
+			if !p.key(kid) {
+				return false
+			}
+			sorted = sorted && (at+1 == base || compare(p.keyOf(&p.cells[at+1]), p.keyOf(kid)) < 0)
+		}
+		if !p.value(kid) {
+			p.path = append(p.path, step(c.kind, p.keyOf(kid), base-at-1))
+			return false
+		}
+		b := p.peek()
+		if b == closing {
 			break
 		}
-		if c != ',' {
-			return cell{}, p.unexpected("a comma or " + string(rune(closing)))
+		if b != ',' {
+			return p.unexpected("a comma or " + string(rune(closing)))
 		}
 		p.pos++
 	}
 	p.pos++
 	p.depth--
-	return p.keep(kind, base, sorted), true
+	p.keep(c, base, sorted)
+	return true
 }
 
 // keep moves the kids of a container that closes to the front, in order.
-func (p *parser) keep(kind Kind, base int, sorted bool) cell {
+func (p *parser) keep(c *cell, base int, sorted bool) {
 	kids := p.cells[p.kept : p.kept+copy(p.cells[p.kept:], p.cells[p.open:base])]
 	p.open = base
 	slices.Reverse(kids)
 	if !sorted {
 		kids = p.sortKids(kids)
 	}
-	c := cell{kind: kind, at: uint32(p.kept), n: uint32(len(kids))}
+	c.at, c.n = uint32(p.kept), uint32(len(kids))
 	p.kept += len(kids)
-	return c
 }
 
-func (p *parser) compareKeys(a, b *cell) int {
-	return compare(p.text[a.keyAt:a.keyAt+a.keyLen], p.text[b.keyAt:b.keyAt+b.keyLen])
-}
+// keyOf is the key that c stands under.
+func (p *parser) keyOf(c *cell) []byte { return p.text[c.keyAt : c.keyAt+c.keyLen] }
 
 // sortKids orders kids by key and keeps the last of equal keys.
 func (p *parser) sortKids(kids []cell) []cell {
-	slices.SortStableFunc(kids, func(a, b cell) int { return p.compareKeys(&a, &b) })
-	kept := kids[:0]
-	for i, kid := range kids {
-		if i+1 < len(kids) && p.compareKeys(&kids[i+1], &kid) == 0 {
-			continue
-		}
-		kept = append(kept, kid)
+	if len(kids) <= 24 {
+		p.insertionSort(kids)
+	} else {
+		slices.SortFunc(kids, func(a, b cell) int {
+			return cmp.Or(compare(p.keyOf(&a), p.keyOf(&b)), cmp.Compare(a.keyAt, b.keyAt))
+		})
 	}
-	return kept
+	kept := 1
+	for i := 1; i < len(kids); i++ {
+		if bytes.Equal(p.keyOf(&kids[kept-1]), p.keyOf(&kids[i])) {
+			kept--
+		}
+		kids[kept] = kids[i]
+		kept++
+	}
+	return kids[:kept]
 }
 
-// key reads a property name and its colon.
-func (p *parser) key() (c cell, ok bool) {
-	if p.peek() != '"' {
-		return c, p.unexpected("a property name")
+// insertionSort is stable, and on the few properties most objects have it is
+// several times faster than the general sort.
+func (p *parser) insertionSort(kids []cell) {
+	for i := 1; i < len(kids); i++ {
+		kid := kids[i]
+		key := p.keyOf(&kid)
+		j := i
+		for ; j > 0 && compare(p.keyOf(&kids[j-1]), key) > 0; j-- {
+			kids[j] = kids[j-1]
+		}
+		kids[j] = kid
 	}
+}
+
+// key reads a property name and its colon into c.
+func (p *parser) key(c *cell) bool {
+	if p.peek() != '"' {
+		return p.unexpected("a property name")
+	}
+	var ok bool
 	if c.keyAt, c.keyLen, c.keyPlain, ok = p.string(); !ok {
-		return c, false
+		return false
 	}
 	if p.peek() != ':' {
-		return c, p.unexpected("a colon")
+		return p.unexpected("a colon")
 	}
 	p.pos++
-	return c, true
+	return true
 }
 
-// string reads a string whose opening quote is next, and unescapes it where it
-// stands: no escape is shorter than the character it means.
-func (p *parser) string() (at, n uint32, plain, ok bool) {
-	start := p.pos + 1
-	end := p.run(start)
-	switch {
-	case end == len(p.text):
-		return 0, 0, false, p.fail(p.pos, "string without an end")
-	case p.text[end] == '"':
-		plain = true
-		p.pos = end + 1
-	default:
-		if end, ok = p.unescape(end); !ok {
-			return 0, 0, false, false
-		}
-	}
-	if !p.checked && !utf8.Valid(p.text[start:end]) {
-		return 0, 0, false, p.fail(start, "string that is not UTF-8")
-	}
-	return uint32(start), uint32(end - start), plain, true
-}
-
-// run is where the characters from i on that stand for themselves end.
-func (p *parser) run(i int) int {
-	for i < len(p.text) && p.text[i] >= ' ' && p.text[i] != '"' && p.text[i] != '\\' {
-		i++
-	}
-	return i
-}
-
-// unescape moves the rest of a string, whose first escape or forbidden byte is
-// at i, to where it belongs and returns its end there.
-func (p *parser) unescape(i int) (end int, ok bool) {
-	end = i
-	for {
-		switch {
-		case i == len(p.text):
-			return 0, p.fail(i, "string without an end")
-		case p.text[i] == '"':
-			p.pos = i + 1
-			return end, true
-		case p.text[i] < ' ':
-			return 0, p.fail(i, "control character in a string")
-		}
-		var r rune
-		if r, i, ok = p.escape(i + 1); !ok {
-			return 0, false
-		}
-		end = len(utf8.AppendRune(p.text[:end], r))
-		next := p.run(i)
-		end += copy(p.text[end:], p.text[i:next])
-		i = next
-	}
-}
-
-// escape reads the escape whose letter is at i, and returns the character and
-// where the text goes on.
-func (p *parser) escape(i int) (rune, int, bool) {
-	if i == len(p.text) {
-		return 0, 0, p.fail(i, "string without an end")
-	}
-	switch c := p.text[i]; c {
-	case '"', '\\', '/':
-		return rune(c), i + 1, true
-	case 'b':
-		return '\b', i + 1, true
-	case 'f':
-		return '\f', i + 1, true
-	case 'n':
-		return '\n', i + 1, true
-	case 'r':
-		return '\r', i + 1, true
-	case 't':
-		return '\t', i + 1, true
-	case 'u':
-		return p.escapeU(i + 1)
-	}
-	return 0, 0, p.fail(i, "unknown escape in a string")
-}
-
-// escapeU reads the hex digits at i, and those of a second surrogate.
-func (p *parser) escapeU(i int) (rune, int, bool) {
-	r, ok := p.hex4(i)
-	if !ok {
-		return 0, 0, p.fail(i, `\u without four hex digits`)
-	}
-	i += 4
-	if !utf16.IsSurrogate(r) {
-		return r, i, true
-	}
-	full := rune(utf8.RuneError)
-	if i+1 < len(p.text) && p.text[i] == '\\' && p.text[i+1] == 'u' {
-		if low, ok := p.hex4(i + 2); ok {
-			full = utf16.DecodeRune(r, low)
-		}
-	}
-	if full == utf8.RuneError {
-		return 0, 0, p.fail(i-6, fmt.Sprintf(`lone surrogate \u%04x: half a character, which has no canonical text`, r))
-	}
-	return full, i + 6, true
-}
-
-func (p *parser) hex4(i int) (rune, bool) {
-	if i+4 > len(p.text) {
-		return 0, false
-	}
-	var r rune
-	for _, c := range p.text[i : i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
-}
-
-func (p *parser) number() (cell, bool) {
+func (p *parser) number(c *cell) bool {
 	end, ok := p.scanNumber(p.pos)
 	if !ok {
-		return cell{}, p.fail(p.pos, "malformed number, or an exponent of more than six digits")
+		return p.fail(p.pos, "malformed number, or an exponent of more than six digits")
 	}
-	c := cell{kind: Number, at: uint32(p.pos), n: uint32(end - p.pos)}
+	c.kind, c.at, c.n = Number, uint32(p.pos), uint32(end-p.pos)
 	p.pos = end
-	return c, true
+	return true
 }
 
 // scanNumber returns where the number that starts at i ends. An exponent of

@@ -29,6 +29,7 @@ func TestDecodeRefusesWhatIsNotOneJSONValue(t *testing.T) {
 		`{"a" 1}`:                        "'1' where a colon is due",
 		`{"a":[1 2]}`:                    "$.a: '2' where a comma or ] is due",
 		`{"a":{"b":[0,tru]}}`:            "$.a.b[1]: 't' where true is due",
+		`[0,[1,[2,3,x]],4]`:              "$[1][1][2]: 'x' where a value is due",
 		`nul`:                            "where null is due",
 		`"a`:                             "string without an end",
 		`"a\`:                            "string without an end",
