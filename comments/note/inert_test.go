@@ -194,13 +194,11 @@ func TestHostileTextStaysInertInRefusals(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := func(label string) string { return hostileString(6).Draw(t, label) }
-		for _, k := range kinds {
-			r := Refused{Kind: k, Op: "pr-1", Gate: "pr-apply", Given: digestFor(t), Now: digestFor(t), Head: strings.Repeat("ab", 20), RunURL: "https://chant.example/r/1",
-				Names: []string{s("name")}, Holder: s("holder"), Since: time.Unix(1_800_000_000, 0), Detail: s("detail"), Ref: s("ref"),
-				Problems: []Problem{{File: s("file"), Line: 3, Field: s("field"), Message: s("message"), Next: s("next")}},
-				Lines:    command.Parse("> chant apply\n\n"+s("body"), "").Near}
-			checkInert(t, Refusal(r), func(u string) bool { return u == "https://chant.example/r/1#since" })
-		}
+		r := Refused{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Op: "pr-1", Gate: "pr-apply", Given: digestFor(t), Now: digestFor(t), Head: strings.Repeat("ab", 20), RunURL: "https://chant.example/r/1",
+			Names: []string{s("name")}, Holder: s("holder"), Since: time.Unix(1_800_000_000, 0), Detail: s("detail"), Ref: s("ref"),
+			Problems: []Problem{{File: s("file"), Line: 3, Field: s("field"), Message: s("message"), Next: s("next")}},
+			Lines:    command.Parse("> chant apply\n\n"+s("body"), "").Near}
+		checkInert(t, Refusal(r), func(u string) bool { return u == "https://chant.example/r/1#since" })
 	})
 }
 

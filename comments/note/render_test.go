@@ -126,9 +126,9 @@ func manyDestroys(t testing.TB, n int) Input {
 
 func TestTheNoteFitsWhateverThePlan(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 500, 1500, 3000, 10_000} {
+	for _, n := range []int{0, 1500, 10_000} {
 		in := manyDestroys(t, n)
-		for _, limit := range []int{400, 3000, 12_000, 20_000, 65_536} {
+		for _, limit := range []int{400, 12_000, 65_536} {
 			got := Render(in, limit)
 			if length(got) > limit {
 				t.Errorf("%d destroys, limit %d: %d code points", n, limit, length(got))
