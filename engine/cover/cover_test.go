@@ -62,7 +62,11 @@ func TestByMerges(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v := ByMerges(tt.merges, fresh, nil).Members[0]
+			r := ByMerges(tt.merges, fresh, nil)
+			v := r.Members[0]
+			if r.Complete() != (tt.by != 0) || len(r.Uncovered()) == 0 != r.Complete() {
+				t.Errorf("complete %v, uncovered %v", r.Complete(), r.Uncovered())
+			}
 			by := 0
 			if v.By != nil {
 				by = v.By.PR

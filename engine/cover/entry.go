@@ -51,7 +51,7 @@ func uncoveredChange(then, now changeset.Entry) string {
 		return fmt.Sprintf("in region %s now, %s was approved", now.Region, then.Region)
 	case now.Scope != then.Scope:
 		return fmt.Sprintf("in %q now, %q was approved", now.Scope, then.Scope)
-	case touchesExisting(now.Action) && now.ID != then.ID && now.ID != "" && then.ID != "":
+	case now.ID != then.ID && now.ID != "" && then.ID != "": // another object would be changed or lost
 		return fmt.Sprintf("it is %q now, %q was approved", now.ID, then.ID)
 	}
 	written := make(map[string]changeset.Attribute, len(then.Attributes))
@@ -66,17 +66,11 @@ func uncoveredChange(then, now changeset.Entry) string {
 			}
 			return fmt.Sprintf("`%s` was not written by the approved plan", a.Path)
 		}
-		if reason := uncoveredAttribute(approved, a, !half && now.Action != changeset.Create); reason != "" {
+		if reason := uncoveredAttribute(approved, a, !half); reason != "" {
 			return reason
 		}
 	}
 	return ""
-}
-
-// touchesExisting are the actions whose target's identity matters: another
-// object would be changed or lost.
-func touchesExisting(a changeset.Action) bool {
-	return a == changeset.Delete || a == changeset.Replace || a == changeset.Update || a == changeset.Forget
 }
 
 // rank orders disruptions from mild to harsh. One nobody can name is harshest.
@@ -104,7 +98,8 @@ func shownDisruption(e changeset.Entry) string {
 }
 
 // uncoveredAttribute compares one written attribute. compareBefore: the change
-// starts from an existing value, which must be the one the approver saw.
+// starts from a value, which must be the one the approver saw; the half of a
+// replacement that is left does not.
 func uncoveredAttribute(then, now changeset.Attribute, compareBefore bool) string {
 	switch {
 	case now.Sensitive && !then.Sensitive:

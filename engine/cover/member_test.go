@@ -163,6 +163,7 @@ func TestNumbersTheDigestRounds(t *testing.T) {
 	secretly := []changeset.Entry{entry("a.x", changeset.Update, secret("n"))}
 	runCases(t, []coverCase{
 		{name: "equal numbers are equal", approved: same, fresh: same, equal: true, change: set(inexact("9007199254740993", false), inexact("9007199254740993", false))},
+		{name: "equal numbers are equal under another source too", approved: same, fresh: same, equal: true, change: set(inexact("9007199254740993", false), inexact("9007199254740993", false)), sides: otherSource},
 		{name: "numbers that share a double are not equal", approved: same, fresh: same, equal: true, change: set(inexact("9007199254740993", false), inexact("9007199254740992.5", false)), why: "too close"},
 		{name: "a number that is exact now is not the one approved", approved: same, fresh: same, equal: true, change: set(inexact("9007199254740993", false), nil), why: "too large"},
 		{name: "a number that was exact is not the one of now", approved: same, fresh: same, equal: true, change: set(nil, inexact("9007199254740993", false)), why: "too close"},

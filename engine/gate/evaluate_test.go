@@ -54,6 +54,7 @@ func TestEvaluate(t *testing.T) {
 		{name: "an excluded approval of another plan is no mismatch", lines: []Record{approvalAt(5, b, "github:alice")}, query: excluding("github:alice"), pending: true},
 		{name: "a query without a digest is opened by nothing", lines: []Record{alice, approvalAt(20, none, "github:carol")}, query: func(q *Query) { q.Digest = none }, mismatch: "github:carol", pending: true},
 		{name: "a gate that binds no plan is opened by the newest approval", lines: []Record{alice, approvalAt(20, b, "github:carol")}, query: func(q *Query) { q.Digest, q.AnyPlan = none, true }, want: []string{"github:carol"}},
+		{name: "a pending fact for text that is no digest does not stand for no plan", lines: []Record{with(pendingAt(0, none), func(r *Record) { r.OtherDigest = "sha256:short" })}, query: func(q *Query) { q.Digest, q.AnyPlan = none, true }, pending: true},
 		{name: "a stamp that is no time never counts as an approval", lines: []Record{with(alice, func(r *Record) { r.Timestamp = "yesterday" })}, pending: true},
 		{name: "a pending fact whose stamp is no time voids what stands above it", lines: []Record{alice, with(pendingAt(20, b), func(r *Record) { r.Timestamp = "soon" })}, pending: true},
 		{name: "a kind this version does not know voids and never approves", lines: []Record{alice, with(approvalAt(20, a, "github:carol"), func(r *Record) { r.Kind = "withdrawal" })}, pending: true},
