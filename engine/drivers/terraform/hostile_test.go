@@ -4,86 +4,131 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/engine/drivers/exec"
 )
 
 const loot = "never-to-be-read"
 
+// newServer is a directory of the server's with a token and another root's
+// state.
+func newServer(t *testing.T) string {
+	t.Helper()
+	dir := shortDir(t)
+	state := `{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"x","outputs":{"loot":{"value":"` + loot + `","type":"string"}},"resources":[]}`
+	for name, content := range map[string]string{"token": loot, "other.tfstate": state} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // A plan needs no provider to read files: functions and the built-in state
-// reader do it while a pull request is planned.
+// reader do it while a pull request is planned. This is the shortest way to
+// everything a server has.
+func hostileFiles(server string) string {
+	return backend + `
+output "token" { value = try(file("` + server + `/token"), "nothing") }
+output "files" { value = join(",", fileset("` + server + `", "**")) }
+output "environ" { value = try(file("/proc/` + strconv.Itoa(os.Getpid()) + `/environ"), "nothing") }
+output "own" { value = try(file("${path.module}/own"), "nothing") }
+`
+}
+
+func hostileState(server string) string {
+	return backend + `
+data "terraform_remote_state" "other" {
+  backend = "local"
+  config  = { path = "` + server + `/other.tfstate" }
+}
+output "state" { value = data.terraform_remote_state.other.outputs.loot }
+`
+}
+
 func TestAHostilePlanReadsNothingOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{exec.WallBwrap, exec.WallUser} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			wall, err := exec.DetectWall(name)
 			if name == exec.WallUser && os.Geteuid() != 0 {
 				t.Skip("isolation by user needs root")
 			}
-			wall, err := exec.DetectWall(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newSite(t, nil)
-			server := shortDir(t)
-			for _, file := range []string{"token", "other.tfstate"} {
-				if err := os.WriteFile(filepath.Join(server, file), []byte(`{"version":4,"serial":1,"lineage":"x","outputs":{"loot":{"value":"`+loot+`","type":"string"}}}`), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			s.write(s.checkout, map[string]string{"roots/net/main.tf": backend + `
-data "terraform_remote_state" "other" {
-  backend = "local"
-  config  = { path = "` + server + `/other.tfstate" }
-  defaults = { loot = "nothing" }
-}
-output "state" { value = try(data.terraform_remote_state.other.outputs.loot, "nothing") }
-output "token" { value = try(file("` + server + `/token"), "nothing") }
-output "clone" { value = join(",", fileset("` + server + `", "**")) }
-output "environ" { value = try(file("/proc/1/environ"), "nothing") }
-output "parent" { value = try(file("/proc/` + itoa(os.Getpid()) + `/environ"), "nothing") }
-`})
+			server := newServer(t)
+			s := newSite(t, map[string]string{"roots/net/main.tf": hostileFiles(server), "roots/net/own": "own"})
 			d := s.driver(func(c *Config) { c.Wall = wall })
-			p, err := d.Plan(context.Background(), s.target, s.lines.add)
-			if err == nil {
-				var out map[string]string
-				out, err = shownOutputs(d, p)
-				t.Logf("it saw %v", out)
-				for key, got := range out {
-					if got != `"nothing"` && got != `""` && !strings.Contains(got, "TF_IN_AUTOMATION") {
-						t.Errorf("output %s saw %s", key, got)
-					}
-				}
+			got, err := shownOutputs(d, s.plan(d))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if strings.Contains(s.lines.text(), loot) || err != nil && strings.Contains(err.Error(), loot) {
-				t.Errorf("the loot was printed: %q, %v", s.lines.text(), err)
+			want := map[string]string{"token": `"nothing"`, "files": `""`, "environ": `"nothing"`, "own": `"own"`}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("what it saw (-want +got):\n%s", diff)
+			}
+
+			s = newSite(t, map[string]string{"roots/net/main.tf": hostileState(server)})
+			d = s.driver(func(c *Config) { c.Wall = wall })
+			_, err = d.Plan(context.Background(), s.target, s.lines.add)
+			if err == nil || !strings.Contains(err.Error(), "state") || strings.Contains(err.Error()+s.lines.text(), loot) {
+				t.Errorf("reading another root's state gave %v", err)
 			}
 		})
+	}
+}
+
+// Without a wall the same roots do read it all, so the test above proves
+// something.
+func TestTheHostilePlanWouldReadItAllWithoutAWall(t *testing.T) {
+	t.Parallel()
+	none, err := exec.DetectWall(exec.WallNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(t)
+	for output, main := range map[string]string{"token": hostileFiles(server), "state": hostileState(server)} {
+		s := newSite(t, map[string]string{"roots/net/main.tf": main})
+		d := s.driver(func(c *Config) { c.Wall = none })
+		got, err := shownOutputs(d, s.plan(d))
+		if err != nil || got[output] != `"`+loot+`"` {
+			t.Errorf("%s is %s, %v", output, got[output], err)
+		}
 	}
 }
 
 // An apply runs provisioners; approved code too stays in its walls.
 func TestAHostileProvisionerFindsNothingOfTheServer(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, nil)
-	server, other := shortDir(t), shortDir(t)
-	for _, file := range []string{filepath.Join(server, "token"), filepath.Join(other, "main.tf")} {
-		if err := os.WriteFile(file, []byte(loot), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	server, other := newServer(t), shortDir(t)
+	if err := os.WriteFile(filepath.Join(other, "main.tf"), []byte(loot), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	command := "cat /proc/*/environ " + server + "/* " + other + "/* $HOME/.terraformrc; ls " + filepath.Dir(s.target.RunDir) + "; ls -d " + s.target.RunDir + "/*; echo owned >" + server + "/token; echo ran"
-	s.write(s.checkout, map[string]string{"roots/net/main.tf": backend + "resource \"terraform_data\" \"d\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"})
+	s := newSite(t, nil)
+	script := `cat /proc/*/environ "$1"/* "$2"/* "$HOME"/.terraformrc; ls -l "$3"; echo owned >"$1/token"; echo ran; exit 0` + "\n"
+	s.write(s.checkout, map[string]string{
+		"roots/net/steal.sh": script,
+		"roots/net/main.tf": backend + `
+resource "terraform_data" "d" {
+  provisioner "local-exec" { command = "sh steal.sh ` + server + ` ` + other + ` ` + s.target.RunDir + `" }
+}
+`,
+	})
 	d := s.driver()
 	s.apply(d, s.plan(d))
 	log := s.lines.text()
 	if !strings.Contains(log, "(local-exec): ran") {
 		t.Errorf("the provisioner did not run: %q", log)
 	}
-	for _, found := range []string{loot, filepath.Base(server), planFile} {
-		if strings.Contains(strings.ReplaceAll(log, command, ""), found+"\n") {
+	for _, found := range []string{loot, "(local-exec): -r"} { // a token; a listing of the saved plans
+		if strings.Contains(log, found) {
 			t.Errorf("it found %s:\n%s", found, log)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -240,8 +239,6 @@ func filesIn(t *testing.T, dir string) []string {
 	}
 	return files
 }
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // shownOutputs are the planned root outputs of a saved plan, as JSON.
 func shownOutputs(d *Driver, p engine.Planned) (map[string]string, error) {

@@ -47,7 +47,7 @@ func SourcePaths(projectDir string, root project.Root, checkout fs.FS) ([]string
 		}
 		for _, m := range mentions {
 			// Relative to the module, and for path.root to the root.
-			found = append(found, nearest(checkout, path.Join(dir, m)), nearest(checkout, path.Join(start, m)))
+			found = append(found, mentioned(checkout, path.Join(dir, m), path.Join(start, m))...)
 		}
 	}
 	found, err = withLinkTargets(checkout, found)
@@ -58,13 +58,20 @@ func SourcePaths(projectDir string, root project.Root, checkout fs.FS) ([]string
 	return slices.Compact(found), nil
 }
 
-// nearest is the path, or the directory it would be in when the text cuts it
-// off at an expression.
-func nearest(checkout fs.FS, p string) string {
-	if exists(checkout, p) {
-		return p
+// mentioned returns the candidates that exist, else the directories they would
+// be in: the text may be cut off at an expression.
+func mentioned(checkout fs.FS, candidates ...string) []string {
+	var found, above []string
+	for _, p := range candidates {
+		if exists(checkout, p) {
+			found = append(found, p)
+		}
+		above = append(above, path.Dir(p))
 	}
-	return path.Dir(p)
+	if len(found) > 0 {
+		return found
+	}
+	return above
 }
 
 func exists(checkout fs.FS, p string) bool {
