@@ -56,6 +56,8 @@ type Apply struct {
 	// Fresh: the run ended, and a fresh apply of the same commit is due at once
 	// (a member was held, or how a step ended is not known).
 	Fresh bool `json:"fresh,omitempty"`
+	// Warnings are for whoever runs it: one sentence each.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Journal keeps an apply across restarts. Save returns only when it is durable.

@@ -336,7 +336,7 @@ func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comme
 	}
 	for _, act := range acts {
 		act.By, act.URL, act.Origin = site.Repo.Instance.Principal(comment.Author.Login), comment.URL, "forge"
-		if err := c.Revoke(ctx, site, act.prefix, act.Act); err != nil {
+		if _, err := c.Revoke(ctx, site, act.prefix, act.Act); err != nil {
 			return answer{}, err
 		}
 	}
@@ -394,8 +394,8 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 
 // Revoke appends a revocation. Doing it again with the same address writes
 // nothing when it is the newest word already.
-func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) error {
-	_, err := site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
+	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		lines, err := gateLines(snap, prefix, act.Op)
 		if err != nil {
 			return nil, err
@@ -410,7 +410,6 @@ func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate
 		}
 		return []ledger.File{{Path: gate.Path(prefix, act.Op), Content: line.Line(), Append: true}}, nil
 	})
-	return err
 }
 
 // raise settles what an act can have changed.

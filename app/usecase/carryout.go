@@ -98,7 +98,7 @@ func (ex *execution) prepare(ctx context.Context) error {
 // fences older commits off (decision 18). A resumed apply finds its own.
 func (ex *execution) claim(ctx context.Context) error {
 	a := ex.apply
-	_, err := ex.in.Site.Ledger.Update(ctx, "Apply attempt", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+	written, err := ex.in.Site.Ledger.Update(ctx, "Apply attempt", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		attempt, applied, err := readProgress(snap, a.Prefix, a.Policy.Env.Name)
 		if err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func (ex *execution) claim(ctx context.Context) error {
 		}
 		return []ledger.File{{Path: record.AttemptPath(a.Prefix, a.Policy.Env.Name), Content: mine.JSON()}}, nil
 	})
-	return err
+	return landed(written, err)
 }
 
 // standing reads everything again that the next wave rests on: the lease, the
@@ -329,7 +329,7 @@ func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []
 		Env: a.Policy.Env.Name, Commit: a.Report.Head, Base: a.Report.Base, Digest: a.Report.Digest,
 		ApprovedBy: a.Report.Approval.ApprovedBy, Via: via, Timestamp: gate.Timestamp(st.Now()),
 	}
-	_, err := site.Ledger.Update(ctx, "Apply record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+	written, err := site.Ledger.Update(ctx, "Apply record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		attempt, applied, err := readProgress(snap, a.Prefix, done.Env)
 		if err != nil {
 			return nil, err
@@ -357,7 +357,7 @@ func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []
 		}
 		return files, nil
 	})
-	return err
+	return landed(written, err)
 }
 
 // recoverSteps settles what ended while nobody of this process looked.

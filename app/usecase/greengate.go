@@ -18,7 +18,7 @@ func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *App
 	who := in.Site.approvers(t.policy.Env, a.greenRule())
 	q := st.query(t.policy, a.Op, a.Report.Digest)
 	var d gate.Decision
-	_, err := in.Site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+	written, err := in.Site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		var lines []gate.Record
 		var err error
 		if d, lines, err = decide(ctx, snap, t.prefix, q, who); err != nil || d.Satisfied || !d.NeedsPending {
@@ -29,6 +29,9 @@ func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *App
 	})
 	if err != nil {
 		return err
+	}
+	if written.Warning != "" {
+		a.Warnings = append(a.Warnings, written.Warning)
 	}
 	if d.Satisfied {
 		if under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing()); !under.Complete() {

@@ -23,9 +23,11 @@ type PullInput struct {
 	Number                    int
 	// Env keeps to one env, "" plans all of the branch.
 	Env, Member string
-	Gate        string // overrides the env's gate, "" does not
-	Dir         string // where the run keeps its files; the caller removes it
-	Progress    func(line string)
+	// RootOnly keeps to the root project where Member is "".
+	RootOnly bool
+	Gate     string // overrides the env's gate, "" does not
+	Dir      string // where the run keeps its files; the caller removes it
+	Progress func(line string)
 }
 
 // PullPlan is the plan of one env and project.
@@ -84,7 +86,7 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 			env.Gate = in.Gate
 		}
 		for _, proj := range checkout.Workspace.Projects {
-			if in.Member != "" && proj.Member != in.Member {
+			if (in.Member != "" || in.RootOnly) && proj.Member != in.Member {
 				continue
 			}
 			plan, err := st.planPullProject(ctx, in, policyOf(trust.Declaration, env), checkout, proj, mergeBase)

@@ -46,6 +46,12 @@ type RecordInput struct {
 	Branch string
 	Tip    string // the branch's tip now
 	Plans  PullPlans
+	// Env keeps to one env, whose credentials the host has; "" is all of them.
+	Env string
+	// Since is the commit before the first to record where none was recorded
+	// yet; "" looks back as far as unrecordedHorizon.
+	Since    string
+	Progress func(line string) // nil for none
 }
 
 // unrecordedHorizon bounds how many first-parent commits one pass looks back
@@ -64,6 +70,9 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 	}
 	var written []record.Merge
 	for _, env := range declaration.EnvsOf(in.Branch, st.DefaultEnv) {
+		if in.Env != "" && env.Name != in.Env {
+			continue
+		}
 		due, err := in.unrecorded(ctx, declaration, env)
 		if err != nil {
 			return written, err
@@ -91,7 +100,11 @@ func (in RecordInput) unrecorded(ctx context.Context, d *project.Declaration, en
 	}
 	prefix := firstPrefix(d)
 	var due []git.Commit
+	since := -1 // how many of due are newer than in.Since
 	for _, c := range line {
+		if c.SHA == in.Since {
+			since = len(due)
+		}
 		if c.Parent == "" {
 			break // nothing to measure a root commit from
 		}
@@ -100,9 +113,12 @@ func (in RecordInput) unrecorded(ctx context.Context, d *project.Declaration, en
 			return nil, err
 		}
 		if found {
-			break
+			return due, nil
 		}
 		due = append([]git.Commit{c}, due...)
+	}
+	if since >= 0 {
+		due = due[len(due)-since:]
 	}
 	return due, nil
 }
@@ -176,7 +192,7 @@ func (st *Stage) planOfMerge(ctx context.Context, in RecordInput, p Policy, comm
 	}
 	set, err := st.PlanMembers(ctx, PlanInput{
 		Site: in.Site, Checkout: checkout, Project: proj, Env: p.Env,
-		Base: commit.Parent, Head: commit.SHA, RunDir: filepath.Join(dir, "run"),
+		Base: commit.Parent, Head: commit.SHA, RunDir: filepath.Join(dir, "run"), Progress: in.Progress,
 	})
 	if err != nil {
 		return StoredPlan{}, err
@@ -189,7 +205,7 @@ func (st *Stage) planOfMerge(ctx context.Context, in RecordInput, p Policy, comm
 func (st *Stage) writeRecords(ctx context.Context, in RecordInput, p Policy, commit git.Commit, change engine.Change, merged bool, authors []string, rule *gate.ReviewRule, drafts []draftRecord) ([]record.Merge, error) {
 	who := in.Site.approvers(p.Env, rule)
 	var out []record.Merge
-	_, err := in.Site.Ledger.Update(ctx, "Merge record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+	written, err := in.Site.Ledger.Update(ctx, "Merge record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = nil
 		var files []ledger.File
 		for _, d := range drafts {
@@ -217,7 +233,7 @@ func (st *Stage) writeRecords(ctx context.Context, in RecordInput, p Policy, com
 		}
 		return files, nil
 	})
-	return out, err
+	return out, landed(written, err)
 }
 
 // recordApproval fills in under which approval the merge came: one of the plan

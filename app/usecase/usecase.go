@@ -7,6 +7,7 @@ package usecase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,6 +77,15 @@ type Stage struct {
 type Refusal struct{ Message string }
 
 func (r *Refusal) Error() string { return r.Message }
+
+// landed makes a write that stayed in a person's checkout an error, where what
+// comes next may run elsewhere and rests on it (decisions 4 and 18).
+func landed(w ledger.Written, err error) error {
+	if err == nil && !w.Pushed && w.Warning != "" {
+		return errors.New(w.Warning)
+	}
+	return err
+}
 
 // driverOf is the driver of one project in one env.
 func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project) (Driver, error) {

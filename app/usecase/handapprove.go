@@ -1,0 +1,165 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// HandApproval is an approval a person gives by hand, outside a forge's comment.
+type HandApproval struct {
+	Site *Site
+	// Declaration is the one that binds: read at base, never from the change.
+	Declaration *project.Declaration
+	Member      string // workspace member the op belongs to
+	// Approval says what is approved, and by whom. Without a digest it is the
+	// standing fact's; without an env the standing fact's, else that of the only
+	// env that declares the gate (pr-loop §3.5).
+	Approval gate.Approval
+	// Document and Shown are what the approver was shown. Without them the
+	// approval opens the gate that binds its digest and covers nothing else.
+	Document *changeset.Document
+	Shown    Shown
+}
+
+// HandApproved is an approval that was written.
+type HandApproved struct {
+	Line    gate.Record
+	Written ledger.Written
+	// WithDocument: what was approved stands on the ledger beside the line.
+	WithDocument bool
+}
+
+// ApproveByHand appends one approval. A *Refusal means that nothing was written
+// and why.
+func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApproved, error) {
+	var out HandApproved
+	prefix := prefixOf(in.Member)
+	written, err := in.Site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		out = HandApproved{}
+		lines, err := gateLines(snap, prefix, in.Approval.Op)
+		if err != nil {
+			return nil, err
+		}
+		approval, err := in.complete(lines)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.allowed(ctx, approval); err != nil {
+			return nil, err
+		}
+		var files []ledger.File
+		if in.Document != nil && in.Document.Verify() && digest.Same(in.Document.Digest, approval.Digest) {
+			if files, approval.Sources, err = approvalFiles(prefix, in.Document, in.Shown); err != nil {
+				return nil, err
+			}
+			out.WithDocument = len(files) > 1 // the document is left out where a secret shows in it
+		}
+		if out.Line, err = gate.NewResolution(approval, lines, st.Now()); err != nil {
+			return nil, &Refusal{Message: err.Error()}
+		}
+		return append(files, ledger.File{Path: gate.Path(prefix, approval.Op), Content: out.Line.Line(), Append: true}), nil
+	})
+	out.Written = written
+	return out, err
+}
+
+// complete fills in what the person left to the ledger.
+func (in HandApproval) complete(lines []gate.Record) (gate.Approval, error) {
+	a := in.Approval
+	var standing *gate.Record
+	for i, l := range lines {
+		if !l.IsResolution() && l.Gate == a.Gate && (a.Env == "" || l.Environment == "" || l.Environment == a.Env) {
+			standing = &lines[i]
+		}
+	}
+	if a.Digest.IsZero() {
+		if standing == nil || standing.PlanDigest.IsZero() {
+			return a, refusef("no plan waits at %s %s and none was named; add --plan <digest> as the plan's note gives it", a.Op, a.Gate)
+		}
+		a.Digest = standing.PlanDigest
+	}
+	if a.Env == "" && standing != nil {
+		a.Env = standing.Environment
+	}
+	if a.Env == "" {
+		a.Env = in.onlyEnv()
+	}
+	if a.Env == "" {
+		return a, refusef("which environment %s %s is of cannot be told; add --env", a.Op, a.Gate)
+	}
+	return a, nil
+}
+
+// onlyEnv is the env that alone declares the gate, "" when none or several do.
+func (in HandApproval) onlyEnv() string {
+	only := ""
+	for _, e := range in.Declaration.Envs("") {
+		if e.Gate != in.Approval.Gate || e.Name == "" {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = e.Name
+	}
+	return only
+}
+
+// allowed refuses an approval that could not count. The gate decides again, with
+// the forge as it stands then.
+func (in HandApproval) allowed(ctx context.Context, a gate.Approval) error {
+	for _, e := range in.Declaration.Envs(a.Env) {
+		if e.Name != a.Env {
+			continue
+		}
+		if p := policyOf(in.Declaration, e); len(p.Refuse) > 0 && e.Gate == a.Gate {
+			return &Refusal{Message: report.NotEnforcedMessage(p.Refuse)}
+		}
+		if in.Site.Forge == nil {
+			return nil
+		}
+		who := in.Site.approvers(e, nil)
+		reason := who.refuse(ctx, a.By)
+		if who.err != nil {
+			return who.err
+		}
+		if reason != "" {
+			return &Refusal{Message: reason}
+		}
+	}
+	return nil
+}
+
+// PullApproval reads how the gate of a planned pull request stands, for a host
+// that keeps no plans. change is the pull request as the forge shows it, needed
+// under the review rule only.
+func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, change *engine.Change) (report.Approval, error) {
+	pending := report.Approval{Status: report.Pending}
+	snap, err := site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return pending, err
+	}
+	var rule *gate.ReviewRule
+	if plan.Policy.ReviewRules {
+		if change == nil {
+			return pending, errors.New("the review rule is on and no forge was given to read reviews from; add --forge")
+		}
+		if rule, err = site.reviewRule(ctx, *change, plan.Report.Base); err != nil {
+			return pending, err
+		}
+	}
+	who := site.approvers(plan.Policy.Env, rule)
+	d, _, err := decide(ctx, snap, prefixOf(plan.Member), st.query(plan.Policy, plan.Report.Op, plan.Report.Digest), who)
+	if err != nil {
+		return pending, err
+	}
+	return approvalOf(d), nil
+}
