@@ -24,7 +24,7 @@ func (c *call) self() (int, any, *APIError) {
 	if c.grant.installation != nil {
 		return 0, nil, &APIError{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 	}
-	return 200, c.f.renderUser(c.grant.user), nil
+	return 200, c.profile(c.grant.user), nil
 }
 
 func (c *call) ownRepos() (int, any, *APIError) {
@@ -40,7 +40,20 @@ func (c *call) user() (int, any, *APIError) {
 	if u == nil {
 		return 0, nil, notFound()
 	}
-	return 200, c.f.renderUser(u), nil
+	return 200, c.profile(u), nil
+}
+
+// profile is an account as its own endpoint shows it.
+func (c *call) profile(u *User) object {
+	o, _ := c.f.renderUser(u).(object)
+	for _, name := range []string{"name", "company", "location", "email", "hireable", "bio", "twitter_username"} {
+		o[name] = nil
+	}
+	for _, name := range []string{"public_repos", "public_gists", "followers", "following"} {
+		o[name] = 0
+	}
+	o["blog"], o["created_at"], o["updated_at"] = "", stamp(c.f.now()), stamp(c.f.now())
+	return o
 }
 
 // teamMembership: a pending invitation is shown as such, and personal accounts

@@ -126,10 +126,14 @@ func (f *GitHub) deleteComment(c *comment, by *User) {
 	f.emitComment("deleted", c, by, nil)
 }
 
+// reactionContents are the reactions GitHub knows.
+func reactionContents() []string {
+	return []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
+}
+
 // react is idempotent, as on GitHub: fresh says whether the reaction is new.
 func (f *GitHub) react(c *comment, by *User, content string) (reaction, bool, *APIError) {
-	known := []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
-	if !slices.Contains(known, content) {
+	if !slices.Contains(reactionContents(), content) {
 		return reaction{}, false, invalid(FieldError{Resource: "Reaction", Code: "invalid", Field: "content"})
 	}
 	for _, r := range c.reactions {

@@ -191,6 +191,7 @@ func (f *GitHub) emitInstallationRepos(in *Installation, r *Repo, added bool) {
 func (f *GitHub) ping(h *hook) {
 	payload := object{"zen": "Keep it logically awesome.", "hook_id": h.id, "hook": object{
 		"type": "App", "id": h.id, "name": "web", "active": true, "config": object{"content_type": "json", "url": h.url},
+		"events": []string{"*"}, "created_at": stamp(f.now()), "updated_at": stamp(f.now()),
 	}}
 	f.send(h, "ping", payload, nil, nil)
 }
@@ -221,10 +222,13 @@ func (r *Repo) QueueGroup(by *User, pulls ...*Pull) (string, error) {
 		if err := r.updateRef(ctx, "refs/heads/"+branch, head); err != nil {
 			return err
 		}
+		commits, err := r.pushCommits(ctx, []string{head})
+		if err != nil {
+			return err
+		}
 		r.f.emit("merge_group", r, by, object{"action": "checks_requested", "merge_group": object{
-			"head_sha": head, "head_ref": "refs/heads/" + branch,
+			"head_sha": head, "head_ref": "refs/heads/" + branch, "head_commit": commits[0],
 			"base_sha": r.refs["refs/heads/"+base].commit, "base_ref": "refs/heads/" + base,
-			"head_commit": object{"id": head},
 		}})
 		return nil
 	})

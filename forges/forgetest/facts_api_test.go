@@ -29,9 +29,12 @@ func (w world) ask(t *testing.T, token, method, path string, body any) (int, htt
 
 func (w world) raw(t *testing.T, token, method, path string, body any, headers ...string) (int, http.Header, []byte) {
 	t.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			t.Fatal(err)
+		}
 	}
 	address := path
 	if !strings.HasPrefix(path, "http") {
@@ -42,6 +45,9 @@ func (w world) raw(t *testing.T, token, method, path string, body any, headers .
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -34,7 +35,7 @@ func (f *GitHub) renderUser(u *User) any {
 	if u == nil || u.gone {
 		return nil
 	}
-	api := f.URL() + "/api/v3/users/" + u.Login
+	api := f.URL() + "/api/v3/users/" + url.PathEscape(u.Login)
 	o := object{
 		"login": u.Login, "id": u.ID, "node_id": nodeID("U", u.ID), "type": u.Type, "site_admin": false,
 		"avatar_url": f.URL() + "/avatars/" + fmt.Sprint(u.ID), "gravatar_id": "", "url": api,

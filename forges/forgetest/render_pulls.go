@@ -103,6 +103,7 @@ func (f *GitHub) renderPull(p *Pull) object {
 func (f *GitHub) renderIssue(p *Pull) object {
 	api := p.Repo.apiURL(fmt.Sprintf("/issues/%d", p.Number))
 	return object{
+		"reactions": renderReactions(api, nil), "timeline_url": api + "/timeline", "state_reason": nil,
 		"id": p.id + 1_000_000, "node_id": nodeID("I", p.id), "number": p.Number, "title": p.title, "state": p.state,
 		"user": f.renderUser(p.author), "body": textOrNull(p.body), "url": api, "html_url": p.htmlURL(),
 		"repository_url": p.Repo.apiURL(""), "labels_url": api + "/labels{/name}", "comments_url": api + "/comments",
@@ -134,7 +135,7 @@ func (f *GitHub) renderComment(c *comment) object {
 	o := object{
 		"id": c.id, "node_id": nodeID(string(c.kind), c.id), "body": c.body, "user": f.renderUser(c.author),
 		"created_at": stamp(c.created), "updated_at": stamp(c.updated), "html_url": c.htmlURL(),
-		"author_association": "NONE", "reactions": c.renderReactions(),
+		"author_association": "NONE", "reactions": renderReactions(c.repo.apiURL(fmt.Sprintf("/comments/%d", c.id)), c.reactions),
 	}
 	switch c.kind {
 	case IssueComment:
@@ -169,16 +170,15 @@ func (f *GitHub) renderInline(c *comment) object {
 	return o
 }
 
-func (c *comment) renderReactions() object {
-	o := object{"url": c.repo.apiURL(fmt.Sprintf("/comments/%d/reactions", c.id)), "total_count": len(c.reactions)}
-	for _, content := range []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"} {
-		n := 0
-		for _, r := range c.reactions {
-			if r.content == content {
-				n++
-			}
-		}
-		o[content] = n
+// renderReactions counts reactions by content.
+func renderReactions(api string, given []reaction) object {
+	o := object{"url": api + "/reactions", "total_count": len(given)}
+	for _, content := range reactionContents() {
+		o[content] = 0
+	}
+	for _, r := range given {
+		n, _ := o[r.content].(int)
+		o[r.content] = n + 1
 	}
 	return o
 }
@@ -252,6 +252,7 @@ func (f *GitHub) actionsApp() object {
 // renderSuite sums up the suite a run belongs to.
 func (f *GitHub) renderSuite(r *Repo, run *checkRun) object {
 	state, conclusion := "completed", "success"
+	nobody := object{"name": "", "email": ""}
 	latest := r.checksOf(run.sha, true)
 	for _, c := range latest {
 		switch {
@@ -267,7 +268,7 @@ func (f *GitHub) renderSuite(r *Repo, run *checkRun) object {
 		"after": run.sha, "pull_requests": r.pullsWithHead(run.sha), "app": f.actionsApp(),
 		"created_at": stamp(run.started), "updated_at": stamp(f.now()), "latest_check_runs_count": len(latest),
 		"check_runs_url": r.apiURL(fmt.Sprintf("/check-suites/%d/check-runs", run.suite)),
-		"head_commit":    object{"id": run.sha, "tree_id": zeroSHA, "message": "", "timestamp": run.started.Format(time.RFC3339), "author": nil, "committer": nil},
+		"head_commit":    object{"id": run.sha, "tree_id": zeroSHA, "message": "", "timestamp": run.started.Format(time.RFC3339), "author": nobody, "committer": nobody},
 	}
 	if state == "completed" {
 		o["conclusion"] = conclusion
