@@ -145,7 +145,7 @@ func (c *Clone) converse(args ...string) (*conversation, error) {
 	}
 	ours, theirs := os.NewFile(uintptr(fds[0]), "git"), os.NewFile(uintptr(fds[1]), "git")
 	cmd := exec.Cmd{
-		Args: append([]string{"sh", "-c", `exec git "$@" >&0`, "git"}, args...),
+		Args: append([]string{"sh", "-c", `exec "$0" "$@" >&0`, c.program}, args...),
 		Dir:  c.dir, Env: c.env, Stdin: theirs, MaxOutput: 1 << 20, Grace: time.Second,
 	}
 	go func() {

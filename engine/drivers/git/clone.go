@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 // Clone is one local repository. All its methods may be called concurrently.
 type Clone struct {
+	program string // git, found once: what a child's PATH finds may be another
 	dir     string // where commands run
 	objects string // directory of loose objects
 	remote  string // "" without a remote
@@ -46,7 +48,11 @@ func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error)
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("opening the clone: %w", err)
 	}
-	c := &Clone{dir: abs, remote: "origin", url: remoteURL, auth: auth, env: ownedEnv(abs), owned: true}
+	program, err := osexec.LookPath("git")
+	if err != nil {
+		return nil, fmt.Errorf("opening the clone %s: %w", dir, err)
+	}
+	c := &Clone{program: program, dir: abs, remote: "origin", url: remoteURL, auth: auth, env: ownedEnv(abs), owned: true}
 	if _, err := os.Stat(filepath.Join(abs, "HEAD")); err != nil {
 		if _, err := c.git(ctx, "init", "--bare", "--quiet", "--template=", abs); err != nil {
 			return nil, fmt.Errorf("making the clone %s: %w", dir, err)
@@ -66,7 +72,11 @@ func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error)
 // `git remote` (pr-loop §1.4). Hooks do not run: what chant writes are facts of
 // its own, not the user's work.
 func Existing(ctx context.Context, dir string) (*Clone, error) {
-	c := &Clone{dir: dir, env: userEnv(os.Environ())}
+	program, err := osexec.LookPath("git")
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository in %s: %w", dir, err)
+	}
+	c := &Clone{program: program, dir: dir, env: userEnv(os.Environ())}
 	out, err := c.git(ctx, "remote")
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository in %s: %w", dir, err)

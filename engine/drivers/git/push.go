@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// PushRef makes the remote's ref hold sha, or deletes it when sha is empty, on
-// the condition that it holds expected now (empty: that it does not exist). No
+// PushRef makes the remote's ref hold sha (an object id, or a ref here), or
+// deletes it when sha is empty, on the condition that it holds expected now (empty: that it does not exist). No
 // other ref is touched. The error is a *Rejected when the remote refused, and
 // ErrUnreachable when there was no answer: then the push may have landed.
 // Pushing what the remote holds already is no error.

@@ -25,7 +25,7 @@ type call struct {
 
 // run runs a command. A non-zero exit is no error.
 func (c *Clone) run(ctx context.Context, k call) (exec.Result, error) {
-	cmd := exec.Cmd{Args: append([]string{"git"}, k.args...), Dir: c.dir, Env: c.env, Stdin: k.stdin, Grace: time.Second}
+	cmd := exec.Cmd{Args: append([]string{c.program}, k.args...), Dir: c.dir, Env: c.env, Stdin: k.stdin, Grace: time.Second}
 	if k.remote {
 		bounded, cancel := context.WithTimeoutCause(ctx, remoteTimeout,
 			fmt.Errorf("%w: no end after %s", ErrUnreachable, remoteTimeout))

@@ -158,7 +158,7 @@ func BenchmarkAppendConcurrent(b *testing.B) {
 				}
 				all.Wait()
 			}
-			if lines := bytes.Count([]byte(read(b, l, gateFile)), []byte("\n")) + 1; lines%writers != 0 {
+			if lines := bytes.Count([]byte(read(b, l, gateFile)), []byte("\n")) + 1; (lines-1)%writers != 0 {
 				b.Fatalf("%d lines", lines)
 			}
 		})

@@ -44,8 +44,10 @@ func (l *Ledger) push(ctx context.Context, at state, commit string) error {
 		return fmt.Errorf("it is not known whether the remote took it: %w", errors.Join(err, lookErr))
 	case took:
 		return nil
+	case stale:
+		return fmt.Errorf("%w: %w", errAgain, err)
 	}
-	return fmt.Errorf("%w: %w", errAgain, err)
+	return err
 }
 
 func (l *Ledger) remoteHolds(ctx context.Context, commit string) (bool, error) {

@@ -177,7 +177,6 @@ var errBadGroup = errors.New("these files can't be written")
 
 // write makes one commit on exactly the tip that was decided on, and lands it.
 func (l *Ledger) write(ctx context.Context, at state, base *Snapshot, files map[string][]byte, message string) (Written, error) {
-	paths := strings.Join(slices.Sorted(maps.Keys(files)), ", ")
 	tree, err := l.clone.WriteTree(ctx, base.tree, files)
 	if err != nil {
 		return Written{}, fmt.Errorf("%w: %w", errBadGroup, err)
@@ -196,11 +195,21 @@ func (l *Ledger) write(ctx context.Context, at state, base *Snapshot, files map[
 	}
 	commit, err := l.clone.WriteCommit(spec)
 	if err != nil {
-		return Written{}, fmt.Errorf("writing %s: %w", paths, err)
+		return Written{}, fmt.Errorf("writing %s: %w", named(files), err)
 	}
 	written, err := l.land(ctx, at, commit)
 	if err != nil {
-		return Written{}, fmt.Errorf("writing %s: %w", paths, err)
+		return Written{}, fmt.Errorf("writing %s: %w", named(files), err)
 	}
 	return written, nil
+}
+
+// named lists the paths of a write for people, the first few of many.
+func named(files map[string][]byte) string {
+	const most = 3
+	paths := slices.Sorted(maps.Keys(files))
+	if len(paths) <= most {
+		return strings.Join(paths, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), len(paths)-most)
 }

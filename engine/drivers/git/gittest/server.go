@@ -1,6 +1,8 @@
 package gittest
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -91,10 +93,24 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you", http.StatusUnauthorized)
 		case mute:
-			next.ServeHTTP(httptest.NewRecorder(), r)
+			next.ServeHTTP(httptest.NewRecorder(), whole(r))
 			panic(http.ErrAbortHandler)
 		default:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, whole(r))
 		}
 	})
+}
+
+// whole is the request with its length known: CGI has no chunked bodies, which
+// git sends for a large push.
+func whole(r *http.Request) *http.Request {
+	if r.ContentLength >= 0 {
+		return r
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	return r
 }
