@@ -163,9 +163,11 @@ func ParseTimeout(s string) (time.Duration, error) {
 			return 0, fmt.Errorf("timeout %q: %w", s, err)
 		}
 		const most = 10 * 365 * 24 * time.Hour
-		if total += time.Duration(n) * units[m[2]]; total < 0 || total > most || n > int64(most/units[m[2]]) {
+		unit := units[m[2]]
+		if n > int64(most/unit) || total+time.Duration(n)*unit > most {
 			return 0, fmt.Errorf("timeout %q is longer than ten years", s)
 		}
+		total += time.Duration(n) * unit
 		rest = rest[len(m[0]):]
 	}
 	return total, nil

@@ -51,13 +51,19 @@ func TestNewResolution(t *testing.T) {
 	if diff := cmp.Diff(want, r, digests, values); diff != "" {
 		t.Errorf("resolution (-want +got):\n%s", diff)
 	}
+	agent := good
+	agent.Agent, agent.URL = true, "http://example.org"
+	if r, err = NewResolution(agent, nil, t0); err != nil || !r.ByAgent() {
+		t.Errorf("an approval marked as an agent's reads as a person's: %+v, %v", r, err)
+	}
 	refused := map[string]func(*Approval){
 		"no op":                          func(a *Approval) { a.Op = "" },
 		"no gate":                        func(a *Approval) { a.Gate = "" },
 		"nobody":                         func(a *Approval) { a.By = " " },
-		"no plan":                        func(a *Approval) { a.Digest = plan(t, "a"); a.Digest = Record{}.PlanDigest },
+		"no plan":                        func(a *Approval) { a.Digest = Record{}.PlanDigest },
 		"an address without a scheme":    func(a *Approval) { a.URL = "example.org/1" },
-		"an address of another scheme":   func(a *Approval) { a.URL = "javascript:alert(1)" },
+		"an address of another scheme":   func(a *Approval) { a.URL = "ftp://example.org/1" },
+		"an address that is a script":    func(a *Approval) { a.URL = "javascript:alert(1)" },
 		"an address without a host":      func(a *Approval) { a.URL = "https:///x" },
 		"an address that does not parse": func(a *Approval) { a.URL = "https://a b" },
 	}
@@ -124,13 +130,13 @@ func TestAModelMayNotApproveOverItsOwnChannel(t *testing.T) {
 func TestParseTimeout(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
-		"": 48 * time.Hour, "48h": 48 * time.Hour, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond, "1m1s": 61 * time.Second,
+		"": 48 * time.Hour, "48h": 48 * time.Hour, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond, "1m1s": 61 * time.Second, "3650d": 3650 * 24 * time.Hour,
 	} {
 		if got, err := ParseTimeout(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"1", "h", "-1h", "1h ", "1.5h", "1w", "999999999d"} {
+	for _, text := range []string{"1", "h", "-1h", "1h ", "1.5h", "1w", "999999999d", "3650d1ms", "3649d25h"} {
 		if got, err := ParseTimeout(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}
