@@ -56,6 +56,7 @@ func (f *GitHub) handler() http.Handler {
 	for i := range routes {
 		routes[i].parts = strings.Split(strings.Trim(routes[i].path, "/"), "/")
 	}
+	pages := f.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f.options.RequestLog != nil {
 			f.options.RequestLog(r.Method + " " + r.URL.Path)
@@ -65,6 +66,8 @@ func (f *GitHub) handler() http.Handler {
 			f.serveRoute(w, r, route{method: "POST", path: "/graphql", handle: (*call).graphql}, nil)
 		case strings.HasPrefix(r.URL.Path, apiPrefix+"/"):
 			f.serveAPI(w, r, routes)
+		case isPage(r.URL.Path):
+			pages.ServeHTTP(w, r)
 		default:
 			f.serveGit(w, r)
 		}
