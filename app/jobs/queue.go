@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/usecase"
@@ -72,6 +73,7 @@ func (j *Jobs) Open(c Config) error {
 	river.AddWorker(workers, &commandWorker{Jobs: j})
 	river.AddWorker(workers, &sweepWorker{Jobs: j})
 	config := queue.Config(j.Log)
+	config.Middleware = []rivertype.Middleware{&logged{log: j.Log}}
 	config.Workers = workers
 	config.Queues = map[string]river.QueueConfig{
 		queueSettle: {MaxWorkers: c.Settles},

@@ -88,8 +88,10 @@ func (w *eventWorker) handle(ctx context.Context, d store.Delivery) (string, sto
 	if err != nil {
 		return "", "", err
 	}
-	if _, command := event.(engine.CommandPosted); command && d.Sender.ID == self {
-		return "our own comment", store.DeliveryIgnored, nil
+	if d.Sender.ID == self {
+		// What we did ourselves is known here already; a hint at it would only
+		// make every settle cause another one.
+		return "our own act", store.DeliveryIgnored, nil
 	}
 	outcome, err := w.Receiver.Receive(ctx, site.Forge, event)
 	return outcome, store.DeliveryDone, err

@@ -90,7 +90,7 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 
 // unrecorded lists the commits to record, oldest first.
 func (in RecordInput) unrecorded(ctx context.Context, d *project.Declaration, env project.Env) ([]git.Commit, error) {
-	snap, err := in.Site.Ledger.Snapshot(ctx)
+	snap, err := in.Site.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}

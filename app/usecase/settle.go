@@ -149,7 +149,7 @@ func (s *Settler) settleOpen(ctx context.Context, site *Site, change engine.Chan
 	if len(plans) == 0 {
 		return s.awaitPlan(ctx, site, change, baseTip)
 	}
-	snap, err := site.Ledger.Snapshot(ctx)
+	snap, err := site.snapshot(ctx)
 	if err != nil {
 		return s.ledgerUnusable(ctx, site, change, plans, err)
 	}

@@ -29,7 +29,7 @@ func (s *Settler) settleMerged(ctx context.Context, site *Site, change engine.Ch
 		}
 		return true, err
 	}
-	snap, err := site.Ledger.Snapshot(ctx)
+	snap, err := site.snapshot(ctx)
 	if err != nil {
 		return true, err
 	}
@@ -218,7 +218,7 @@ func (s *Settler) applyDue(ctx context.Context, site *Site, branch, env, member 
 
 // gateOpened asks the gate a run waits at again.
 func (s *Settler) gateOpened(ctx context.Context, site *Site, a *Apply) (bool, error) {
-	snap, err := site.Ledger.Snapshot(ctx)
+	snap, err := site.snapshot(ctx)
 	if err != nil {
 		return false, err
 	}

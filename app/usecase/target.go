@@ -65,7 +65,7 @@ func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error)
 // measure finds the base and the policy of a green commit.
 func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declaration *project.Declaration, counting green.Counting) error {
 	t.prefix = prefixOf(in.Member)
-	snap, err := in.Site.Ledger.Snapshot(ctx)
+	snap, err := in.Site.snapshot(ctx)
 	if err != nil {
 		return err
 	}

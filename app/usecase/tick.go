@@ -107,12 +107,20 @@ func (s *Site) branchRef(branch string) string {
 // (pr-loop §4.3).
 func (s *Site) FetchBranch(ctx context.Context, branch string) error {
 	remote := s.Clone.Remote()
-	if remote == "" {
+	if remote == "" || s.fetched[branch] {
 		return nil
 	}
-	return s.Clone.Fetch(ctx,
+	err := s.Clone.Fetch(ctx,
 		"+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch,
 		"+refs/tags/ci/*:refs/tags/ci/*")
+	if err != nil {
+		return err
+	}
+	if s.fetched == nil {
+		s.fetched = map[string]bool{}
+	}
+	s.fetched[branch] = true
+	return nil
 }
 
 // FetchPull brings the base branch and the head of a pull request here, forks

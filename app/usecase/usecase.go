@@ -19,7 +19,9 @@ import (
 	"github.com/chant-bot/chant/forges"
 )
 
-// Site is one repository as the stages see it.
+// Site is one repository as one stage sees it: make a new one for each. What it
+// fetched or read of the ledger once is not fetched again, so a stage decides
+// from one state; a step that must look again asks the ledger itself.
 type Site struct {
 	Repo   engine.Repo
 	Clone  *git.Clone
@@ -28,6 +30,21 @@ type Site struct {
 	// Forge is nil on a command line that was given none; stages that need to
 	// read it then refuse, stages that only post leave it out.
 	Forge forges.Forge
+
+	fetched map[string]bool
+	snap    *ledger.Snapshot
+}
+
+// snapshot is the ledger as this stage first read it.
+func (s *Site) snapshot(ctx context.Context) (*ledger.Snapshot, error) {
+	if s.snap == nil {
+		snap, err := s.Ledger.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.snap = snap
+	}
+	return s.snap, nil
 }
 
 // CredentialKind tells the two sets of credentials apart (soundness, walls).
