@@ -1,0 +1,334 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/chant-bot/chant/forges/forgetest"
+)
+
+// Options of a demo.
+type Options struct {
+	Program   string // the chant binary whose `serve` is started
+	Terraform string // terraform or tofu
+	Out       io.Writer
+	Keep      bool // leave the server and its pages up until ctx ends
+}
+
+// play is one run of the demo.
+type play struct {
+	*World
+	Options
+	listen string
+	step   int
+	exited chan error
+}
+
+// Play starts `chant serve` against a fake GitHub on loopback, plays the loop
+// twice with real deliveries, and returns nil only if terraform's own state
+// holds both results.
+func Play(ctx context.Context, o Options) error {
+	dir, err := os.MkdirTemp("", "chant-demo-")
+	if err != nil {
+		return fmt.Errorf("making the demo's directory: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	p := &play{Options: o, exited: make(chan error, 1)}
+	p.say("A repository of two terraform roots, net and app, is made and applied once, as before chant came")
+	if p.World, err = New(ctx, dir, o.Terraform); err != nil {
+		return err
+	}
+	defer p.World.Close()
+	stop, err := p.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(fmt.Errorf("the server ended: %w", <-p.exited)) }()
+	if err := p.approved(ctx); err != nil {
+		return p.explain(ctx, err)
+	}
+	if err := p.unapproved(ctx); err != nil {
+		return p.explain(ctx, err)
+	}
+	p.say("Done: terraform's state holds what was approved, twice")
+	if o.Keep {
+		p.say("The pages stay up at http://%s/ until you press Ctrl-C", p.listen)
+		<-ctx.Done()
+	}
+	return nil
+}
+
+func (p *play) say(format string, args ...any) {
+	p.step++
+	fmt.Fprintf(p.Out, "%2d. %s\n", p.step, fmt.Sprintf(format, args...))
+}
+
+// explain adds the server's last words to an error.
+func (p *play) explain(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = fmt.Errorf("%w (%w)", err, cause)
+	}
+	if log, readErr := os.ReadFile(p.logPath()); readErr == nil {
+		fmt.Fprintf(p.Out, "the server's log ends:\n%s\n", log[max(0, len(log)-4000):])
+	}
+	return err
+}
+
+func (p *play) logPath() string { return filepath.Join(p.Dir, "server.log") }
+
+// serve starts the server as its own process and waits until it is ready.
+func (p *play) serve(ctx context.Context) (stop func(), err error) {
+	if p.listen, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	path, err := p.Config(p.listen)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(p.logPath())
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(p.Program, "serve", "--config", path)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the server: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := cmd.Wait()
+		if err == nil {
+			err = fmt.Errorf("exit 0")
+		}
+		p.exited <- err
+	}()
+	stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(40 * time.Second):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		_ = log.Close()
+	}
+	ready, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	err = Await(ready, "the server", func() (bool, error) {
+		select {
+		case <-ended:
+			return false, fmt.Errorf("it ended: %w", <-p.exited)
+		default:
+		}
+		resp, err := http.Get("http://" + p.listen + "/readyz")
+		if err != nil {
+			return false, nil
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		stop()
+		text, _ := os.ReadFile(p.logPath())
+		return nil, fmt.Errorf("%w\n%s", err, text)
+	}
+	p.App.Deliver("http://"+p.listen+"/webhooks/github", p.Secret)
+	p.say("`chant serve` listens on http://%s, with a GitHub App's key against a GitHub on this machine", p.listen)
+	return stop, nil
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("finding a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// approved is the way it is meant to go: the plan is approved before the merge.
+func (p *play) approved(ctx context.Context) error {
+	pr, err := p.propose("wider", "app", "listens in", "serves")
+	if err != nil {
+		return err
+	}
+	p.say("bob opens pull request #%d, which changes what app holds", pr.Number)
+	line, err := p.approveLine(ctx, pr, "pr-")
+	if err != nil {
+		return err
+	}
+	p.say("chant plans it and writes the note, bound to a digest:")
+	p.quote(pr)
+	if _, err := p.Forge.As(p.Alice).Review(pr, "APPROVE", "Read it.\n\n"+line); err != nil {
+		return err
+	}
+	p.say("alice reviews it and approves exactly that digest: %s", line)
+	if err := p.awaitNote(ctx, pr, "Approved by"); err != nil {
+		return err
+	}
+	merge, err := pr.Merge("merge", p.Alice)
+	if err != nil {
+		return err
+	}
+	p.say("alice merges as %s: nothing is deployed, the merge is recorded", merge[:12])
+	if err := p.awaitStatus(ctx, pr.Head(), "pending", "green"); err != nil {
+		return err
+	}
+	if err := p.green(ctx, merge); err != nil {
+		return err
+	}
+	if err := p.awaitStatus(ctx, pr.Head(), "success", "applied"); err != nil {
+		return err
+	}
+	p.say("the green commit was planned again, alice's approval covers it, and it was applied")
+	return p.check("serves 10.0.0.0/16")
+}
+
+// unapproved is the other way: nobody approved, so the green commit waits.
+func (p *play) unapproved(ctx context.Context) error {
+	pr, err := p.propose("again", "app", "serves", "answers in")
+	if err != nil {
+		return err
+	}
+	if _, err := p.approveLine(ctx, pr, "pr-"); err != nil {
+		return err
+	}
+	merge, err := pr.Merge("squash", p.Alice)
+	if err != nil {
+		return err
+	}
+	p.say("pull request #%d is merged as %s without an approval", pr.Number, merge[:12])
+	if err := p.green(ctx, merge); err != nil {
+		return err
+	}
+	if err := p.awaitStatus(ctx, pr.Head(), "pending", "not covered"); err != nil {
+		return err
+	}
+	op := "green-" + merge[:12]
+	line, err := p.approveLine(ctx, pr, op)
+	if err != nil {
+		return err
+	}
+	p.say("no approval covers it, so it waits at %s; the note now reads:", op)
+	p.quote(pr)
+	if err := p.check("serves 10.0.0.0/16"); err != nil {
+		return err
+	}
+	if _, err := p.Forge.As(p.Alice).Comment(pr, line); err != nil {
+		return err
+	}
+	p.say("alice approves what is planned now: %s", line)
+	if err := p.awaitStatus(ctx, pr.Head(), "success", "applied"); err != nil {
+		return err
+	}
+	p.say("the gate opened and it was applied")
+	return p.check("answers in 10.0.0.0/16")
+}
+
+// check compares terraform's own state.
+func (p *play) check(want string) error {
+	got, err := p.Applied("app", "service")
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("terraform's state of app holds %q, want %q", got, want)
+	}
+	p.say("terraform's state of app holds %q", got)
+	return nil
+}
+
+func (p *play) propose(branch, root, old, now string) (*forgetest.Pull, error) {
+	path := "roots/" + root + "/main.tf"
+	text, err := p.Repo.ReadFile("main", path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Repo.Commit(branch, map[string]string{path: strings.ReplaceAll(text, old, now)}, p.Bob); err != nil {
+		return nil, err
+	}
+	return p.Repo.OpenPullRequest(p.Bob, branch, "main", "Change what "+root+" holds")
+}
+
+// green passes the required checks and waits for the tag.
+func (p *play) green(ctx context.Context, sha string) error {
+	for _, name := range []string{"lint", "unit"} {
+		if _, err := p.Repo.SetCheck(sha, name, "completed", "success"); err != nil {
+			return err
+		}
+	}
+	err := Await(ctx, "the tag ci/green/"+sha, func() (bool, error) {
+		tags, err := p.Repo.Tags()
+		for _, t := range tags {
+			if t.Name == "ci/green/"+sha {
+				return true, nil
+			}
+		}
+		return false, err
+	})
+	if err == nil {
+		p.say("its checks pass, and chant tags it ci/green/%s…", sha[:12])
+	}
+	return err
+}
+
+var copyLine = regexp.MustCompile(`(?m)^chant approve \S+ \S+ --plan jcs1-sha256:[0-9a-f]{64}$`)
+
+func (p *play) approveLine(ctx context.Context, pr *forgetest.Pull, op string) (string, error) {
+	line := ""
+	err := Await(ctx, "the note of #"+fmt.Sprint(pr.Number), func() (bool, error) {
+		for _, l := range copyLine.FindAllString(p.note(pr), -1) {
+			if strings.HasPrefix(l, "chant approve "+op) {
+				line = l
+			}
+		}
+		return line != "", nil
+	})
+	return line, err
+}
+
+func (p *play) note(pr *forgetest.Pull) string {
+	for _, c := range p.Repo.Comments(pr.Number) {
+		if strings.HasPrefix(c.Body, "<!-- chant-pr:") {
+			return c.Body
+		}
+	}
+	return ""
+}
+
+func (p *play) awaitNote(ctx context.Context, pr *forgetest.Pull, text string) error {
+	return Await(ctx, fmt.Sprintf("%q in the note of #%d", text, pr.Number), func() (bool, error) {
+		return strings.Contains(p.note(pr), text), nil
+	})
+}
+
+func (p *play) awaitStatus(ctx context.Context, sha, state, text string) error {
+	return Await(ctx, fmt.Sprintf("chant/apply %s: %s", state, text), func() (bool, error) {
+		s := p.Repo.Status(sha, "chant/apply")
+		return s.State == state && strings.Contains(s.Description, text), nil
+	})
+}
+
+// quote prints a note as text, up to what is folded.
+func (p *play) quote(pr *forgetest.Pull) {
+	text, _, _ := strings.Cut(p.note(pr), "<details>")
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if !strings.HasPrefix(line, "<!--") {
+			fmt.Fprintf(p.Out, "    | %s\n", line)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/chant-bot/chant/app"
+	"github.com/chant-bot/chant/app/config"
+)
+
+// Serve runs the server until it is told to stop.
+type Serve struct {
+	Config string            `help:"Configuration file." type:"existingfile" env:"CHANT_CONFIG"`
+	Set    map[string]string `help:"One setting over file and environment, as key=value (see config print)." placeholder:"KEY=VALUE"`
+}
+
+// Run implements the command. SIGTERM and SIGINT stop it gracefully.
+func (s *Serve) Run() error {
+	c, err := config.Load(config.Source{Path: s.Config, Env: os.LookupEnv, Set: s.Set})
+	if err != nil {
+		return err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return fmt.Errorf("logLevel: %w", err)
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	server, err := app.New(ctx, c, version(), log)
+	if err != nil {
+		return err
+	}
+	return server.Run(ctx, func(addr string) { log.Info("listening", "address", addr) })
+}
