@@ -79,19 +79,23 @@ func Resume(ctx context.Context, d *store.DB) (int64, error) {
 	return jobs, nil
 }
 
-// Waiting jobs of a kind, of any priority.
+// One job of a kind that waits in a queue.
 const waiting = `SELECT 1 FROM river_job WHERE state = 'available' AND queue = $1 AND kind = $2 LIMIT 1`
 
 // Wake returns a function that queues args in queue name within a transaction,
 // unless such a job waits there already: a job that has not started sees
-// whatever this transaction commits. That one started is no reason to leave it
-// out, unlike with the queue's unique jobs. It relies on SQLite's transactions
-// excluding one another.
-func Wake(client *river.Client[*sql.Tx], name string, args river.JobArgs) store.Wake {
+// whatever this transaction commits. One that has started is no reason to leave
+// it out, which the queue's own unique jobs cannot tell. It relies on SQLite's
+// transactions excluding one another.
+func Wake(ctx context.Context, d *store.DB, client *river.Client[*sql.Tx], name string, args river.JobArgs) (store.Wake, error) {
+	found, err := d.Write.PrepareContext(ctx, waiting) // closed with the database
+	if err != nil {
+		return nil, fmt.Errorf("preparing to wake %s: %w", args.Kind(), err)
+	}
 	job := []river.InsertManyParams{{Args: args, InsertOpts: &river.InsertOpts{Queue: name}}}
 	return func(ctx context.Context, tx *sql.Tx) error {
 		var one int
-		err := tx.QueryRowContext(ctx, waiting, name, args.Kind()).Scan(&one)
+		err := tx.StmtContext(ctx, found).QueryRowContext(ctx, name, args.Kind()).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
 			_, err = client.InsertManyFastTx(ctx, tx, job)
 		}
@@ -99,5 +103,5 @@ func Wake(client *river.Client[*sql.Tx], name string, args river.JobArgs) store.
 			return fmt.Errorf("waking %s: %w", args.Kind(), err)
 		}
 		return nil
-	}
+	}, nil
 }

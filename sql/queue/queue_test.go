@@ -122,7 +122,10 @@ func TestWakingTwiceQueuesOneJobUnlessItHasStarted(t *testing.T) {
 		<-release
 		return nil
 	})
-	wake := queue.Wake(c, river.QueueDefault, args{})
+	wake, err := queue.Wake(t.Context(), d, c, river.QueueDefault, args{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ring := func() {
 		t.Helper()
 		if err := d.InTx(t.Context(), func(tx *sql.Tx) error { return wake(t.Context(), tx) }); err != nil {
@@ -205,7 +208,11 @@ func child(path string) error {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	b, err := store.NewInbox(ctx, d, queue.Wake(c, "unworked", args{}))
+	wake, err := queue.Wake(ctx, d, c, "unworked", args{})
+	if err != nil {
+		return err
+	}
+	b, err := store.NewInbox(ctx, d, wake)
 	if err != nil {
 		return err
 	}

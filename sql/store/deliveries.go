@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -104,6 +106,28 @@ func (s Deliveries) Finish(ctx context.Context, on Conn, id int64, state Deliver
 		return false, fmt.Errorf("finishing delivery %d: %w", id, err)
 	}
 	return n == 1, nil
+}
+
+// DeliveryOutcome is what became of one delivery.
+type DeliveryOutcome struct {
+	ID      int64
+	State   DeliveryState
+	Outcome string
+}
+
+// FinishAll is Finish for what one job worked off together, in its transaction.
+func (s Deliveries) FinishAll(ctx context.Context, tx *sql.Tx, outcomes []DeliveryOutcome, at time.Time) error {
+	finish, err := tx.PrepareContext(ctx, db.FinishDelivery)
+	if err != nil {
+		return fmt.Errorf("finishing deliveries: %w", err)
+	}
+	on := preparedTx{Tx: tx, bound: map[string]*sql.Stmt{db.FinishDelivery: finish}}
+	for _, o := range outcomes {
+		if _, err := s.Finish(ctx, on, o.ID, o.State, o.Outcome, at); err != nil {
+			return errors.Join(err, finish.Close())
+		}
+	}
+	return finish.Close()
 }
 
 // Replay makes a delivery pending again. It reports false when it is pending

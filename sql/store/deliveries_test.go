@@ -53,6 +53,27 @@ func TestADeliveryHasExactlyOneOutcome(t *testing.T) {
 	}
 }
 
+func TestDeliveriesWorkedOffTogetherEndTogether(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	s := received(t, d, 3)
+	must[bool](t)(s.Finish(t.Context(), d.Write, 2, store.DeliveryFailed, "before", at(10)))
+	tx(t, d, func(tx *sql.Tx) error {
+		return s.FinishAll(t.Context(), tx, []store.DeliveryOutcome{
+			{ID: 1, State: store.DeliveryDone, Outcome: "one"},
+			{ID: 2, State: store.DeliveryDone, Outcome: "two"},
+			{ID: 3, State: store.DeliveryIgnored, Outcome: "three"},
+		}, at(11))
+	})
+	got := map[int64]string{}
+	for _, one := range must[[]store.Delivery](t)(s.List(t.Context(), "", 0, 10)) {
+		got[one.ID] = string(one.State) + " " + one.Outcome
+	}
+	if diff := cmp.Diff(map[int64]string{1: "done one", 2: "failed before", 3: "ignored three"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAReplayedDeliveryIsPendingAgainWithItsBody(t *testing.T) {
 	t.Parallel()
 	d := sqltest.Open(t)

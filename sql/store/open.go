@@ -3,11 +3,11 @@
 // said to whom. It maps rows and owns transactions; it decides nothing, starts
 // no job and knows no worker. Losing this database loses no approval.
 //
-// Every write takes the connection it runs on, a transaction of DB.InTx or
-// DB.InLazyTx, so that a fact and the job that follows from it commit together,
-// or DB.Write. Inside a transaction nothing may use DB.Write: it is the one
-// connection the transaction holds. Reads go to DB.Read and see what is
-// committed.
+// Every write takes the connection it runs on: a transaction of DB.InTx, so
+// that a fact and the job that follows from it commit together, or DB.Write.
+// Inside InTx nothing may use DB.Write: it is the one connection the transaction
+// holds. Reads go to DB.Read and see what is committed. A commit is on the disk
+// when it returns.
 package store
 
 import (
@@ -50,21 +50,12 @@ const readers = 4
 // riverVersion is the queue schema this program was built against.
 const riverVersion = 8
 
-// What a commit waits for. The write-ahead log is replayed in order, so after a
-// power cut a lazy commit is there or it and everything after it is not; no
-// kill or crash of the process loses it. A durable commit takes every commit
-// before it to the disk too.
-const (
-	lazy    = "synchronous(NORMAL)"
-	durable = "synchronous(FULL)"
-)
-
 // Open opens or creates the SQLite database at path and brings its schema up to
 // date.
 func Open(ctx context.Context, path string) (*DB, error) {
 	write, err := open(path, url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", lazy, writerCheckpoint},
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", writerCheckpoint},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening database %s: %w", path, err)
@@ -78,7 +69,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		d.Read.SetMaxOpenConns(readers)
 		d.Read.SetMaxIdleConns(readers)
 		var copier *sql.DB
-		if copier, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", lazy}}); err == nil {
+		if copier, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "synchronous(FULL)"}}); err == nil {
 			copier.SetMaxOpenConns(1)
 			d.checkpoints = startCheckpoints(copier)
 			return d, nil
@@ -121,37 +112,9 @@ func queueUp(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// InTx runs do in one write transaction and commits it unless do fails. When it
-// returns the transaction is on the disk: for facts that somebody was told of,
-// and for what must be known before a step starts.
+// InTx runs do in one write transaction and commits it unless do fails.
 func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
-	conn, err := d.Write.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("waiting for the database: %w", err)
-	}
-	_, err = conn.ExecContext(ctx, "PRAGMA "+durable)
-	if err == nil {
-		err = inTx(ctx, conn, do)
-		d.checkpoints.committed()
-		_, back := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA "+lazy)
-		err = errors.Join(err, back)
-	}
-	return errors.Join(err, conn.Close())
-}
-
-// InLazyTx is InTx without waiting for the disk: for what can be derived again
-// from durable facts, such as having worked a delivery off.
-func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
-	defer d.checkpoints.committed()
-	return inTx(ctx, d.Write, do)
-}
-
-type beginner interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
-}
-
-func inTx(ctx context.Context, on beginner, do func(*sql.Tx) error) error {
-	tx, err := on.BeginTx(ctx, nil)
+	tx, err := d.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
@@ -161,6 +124,7 @@ func inTx(ctx context.Context, on beginner, do func(*sql.Tx) error) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
+	d.checkpoints.committed()
 	return nil
 }
 

@@ -75,26 +75,50 @@ func (p *post) wanted() wanted {
 	}
 }
 
-func (p *payload) wanted() wanted {
-	return wanted{
-		"action": &p.Action, "ref": &p.Ref, "ref_type": &p.RefType,
-		"before": &p.Before, "after": &p.After, "sha": &p.SHA, "hook_id": &p.HookID,
-		"installation": wanted{"id": &p.Installation},
-		"repository": wanted{
-			"id": &p.Repository.ID, "name": &p.Repository.Name,
-			"owner": wanted{"login": &p.Repository.Owner},
-		},
-		"sender":       p.Sender.wanted(),
-		"pull_request": wanted{"number": &p.PullRequest},
-		"issue":        wanted{"number": &p.Issue, "pull_request": &p.IssueIsChange},
-		"review":       p.Review.wanted(),
-		"comment":      p.Comment.wanted(),
-		"check_run":    wanted{"head_sha": &p.CheckRun},
-		"check_suite":  wanted{"head_sha": &p.CheckSuite},
-		"workflow_run": wanted{"head_sha": &p.WorkflowRun},
-		"merge_group":  wanted{"head_sha": &p.MergeGroup},
-		"changes":      wanted{"base": &p.BaseChanged, "default_branch": &p.DefaultBranchChanged},
+// member is where a member of the body goes, nil for one we do not want.
+func (p *payload) member(name string) any {
+	switch name {
+	case "action":
+		return &p.Action
+	case "ref":
+		return &p.Ref
+	case "ref_type":
+		return &p.RefType
+	case "before":
+		return &p.Before
+	case "after":
+		return &p.After
+	case "sha":
+		return &p.SHA
+	case "hook_id":
+		return &p.HookID
+	case "installation":
+		return wanted{"id": &p.Installation}
+	case "repository":
+		owner := wanted{"login": &p.Repository.Owner}
+		return wanted{"id": &p.Repository.ID, "name": &p.Repository.Name, "owner": owner}
+	case "sender":
+		return p.Sender.wanted()
+	case "pull_request":
+		return wanted{"number": &p.PullRequest}
+	case "issue":
+		return wanted{"number": &p.Issue, "pull_request": &p.IssueIsChange}
+	case "review":
+		return p.Review.wanted()
+	case "comment":
+		return p.Comment.wanted()
+	case "check_run":
+		return wanted{"head_sha": &p.CheckRun}
+	case "check_suite":
+		return wanted{"head_sha": &p.CheckSuite}
+	case "workflow_run":
+		return wanted{"head_sha": &p.WorkflowRun}
+	case "merge_group":
+		return wanted{"head_sha": &p.MergeGroup}
+	case "changes":
+		return wanted{"base": &p.BaseChanged, "default_branch": &p.DefaultBranchChanged}
 	}
+	return nil
 }
 
 // parse reads the whole body as JSON and takes what we want. Bodies are large
@@ -108,7 +132,7 @@ func parse(body []byte) (*payload, error) {
 		return nil, broken(errors.New("it is not an object"))
 	}
 	var p payload
-	if err := read(dec, p.wanted(), true); err != nil {
+	if err := read(dec, p.member, nil); err != nil {
 		return nil, broken(err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
@@ -127,13 +151,13 @@ func textDecoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// read takes the wanted members of the object dec stands before; the first of
-// a name counts. Without all it stops as soon as nothing more is wanted.
-func read(dec *jsontext.Decoder, want wanted, all bool) error {
+// read takes members of the object dec stands before to where target says. It
+// reads to the end of the object unless enough says to stop.
+func read(dec *jsontext.Decoder, target func(string) any, enough func() bool) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	for all || len(want) > 0 {
+	for enough == nil || !enough() {
 		token, err := dec.ReadToken()
 		if err != nil {
 			return err
@@ -146,16 +170,21 @@ func read(dec *jsontext.Decoder, want wanted, all bool) error {
 		if err != nil {
 			return err
 		}
-		target, ok := want[name]
-		if !ok {
-			continue
-		}
-		delete(want, name)
-		if err := take(value, target); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if to := target(name); to != nil {
+			if err := take(value, to); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return nil
+}
+
+// next gives a wanted member away once: of members that share a name the first
+// counts.
+func (w wanted) next(name string) any {
+	to := w[name]
+	delete(w, name)
+	return to
 }
 
 func take(value jsontext.Value, target any) error {
@@ -165,7 +194,7 @@ func take(value jsontext.Value, target any) error {
 		case 'n':
 			return nil
 		case '{':
-			return read(textDecoder(value), t, false)
+			return read(textDecoder(value), t.next, func() bool { return len(t) == 0 })
 		}
 		return errors.New("it is not an object")
 	case *present:
