@@ -131,7 +131,7 @@ func ParseLine(text []byte) (Record, error) {
 	p := fieldReader{v: v}
 	r := Record{
 		Version: p.version(),
-		Kind:    p.optional("kind"),
+		Kind:    p.kind(),
 		Op:      p.required("op"), Gate: p.required("gate"), Timestamp: p.required("timestamp"),
 		Environment: p.optional("environment"), Note: p.optional("note"), URL: p.optional("url"), Origin: p.optional("origin"),
 		ExpiresAt: p.optional("expiresAt"), Description: p.optional("description"), RunID: p.optional("runId"),
@@ -144,6 +144,9 @@ func ParseLine(text []byte) (Record, error) {
 	switch {
 	case r.IsResolution():
 		p.required("resolvedBy")
+		if !v.Get("environment").IsAbsent() { // read as missing it could count where it should not
+			p.required("environment")
+		}
 	case r.Kind == KindPending:
 		p.required("expiresAt")
 	}
@@ -180,16 +183,20 @@ func (p *fieldReader) required(name string) string {
 	return s
 }
 
-// optional is a string field that may be missing. A wrong type reads as missing
-// for prose; for the environment and kind it would change what the line means,
-// so there it is an error.
+// optional is a string field; missing, or of another type, it is empty.
 func (p *fieldReader) optional(name string) string {
-	v := p.v.Get(name)
-	s, ok := v.Text()
-	if !ok && !v.IsAbsent() && (name == "environment" || name == "kind") {
-		p.fail("%s is not a string", name)
-	}
+	s, _ := p.v.Get(name).Text()
 	return s
+}
+
+// kind is empty only where the line has none, so that a kind of another type is
+// one this version does not know.
+func (p *fieldReader) kind() string {
+	v := p.v.Get("kind")
+	if s, ok := v.Text(); ok || v.IsAbsent() {
+		return s
+	}
+	return "(no text)"
 }
 
 func (p *fieldReader) planDigest() (digest.Digest, string) {
@@ -247,14 +254,18 @@ func (r Record) Line() []byte {
 	text("note", r.Note)
 	text("url", r.URL)
 	text("origin", r.Origin)
-	text("expiresAt", r.ExpiresAt)
 	text("description", r.Description)
 	text("runId", r.RunID)
 	text("revokedBy", r.RevokedBy)
 	text("relayedBy", r.RelayedBy)
 	text("sources", r.Sources)
-	if r.IsResolution() {
+	text("expiresAt", r.ExpiresAt)
+	// What a reader requires is written even when it is empty.
+	switch {
+	case r.IsResolution():
 		fields["resolvedBy"] = digest.StringOf(r.ResolvedBy)
+	case r.Kind == KindPending:
+		fields["expiresAt"] = digest.StringOf(r.ExpiresAt)
 	}
 	if r.SameOriginOverride {
 		fields["sameOriginOverride"] = digest.BoolOf(true)

@@ -27,7 +27,7 @@ func TestMalformedLinesAreSkippedAndCounted(t *testing.T) {
 		{"a plan that is no string", strings.Replace(good, `{`, `{"planDigest":null,`, 1)},
 		{"a resolution by nobody", strings.Replace(good, `"resolvedBy":"github:alice",`, ``, 1)},
 		{"a pending fact without an expiry", strings.Replace(good, `{`, `{"kind":"pending",`, 1)},
-		{"an environment that is no string", strings.Replace(good, `{`, `{"environment":["prod"],`, 1)},
+		{"an approval whose environment is no string", strings.Replace(good, `{`, `{"environment":["prod"],`, 1)},
 		{"a lone surrogate", strings.Replace(good, `github:alice`, `\ud800`, 1)},
 	}
 	for _, tt := range tests {
@@ -38,6 +38,30 @@ func TestMalformedLinesAreSkippedAndCounted(t *testing.T) {
 				t.Errorf("%d lines, %d malformed; want 2 and 1", len(lines), malformed)
 			}
 		})
+	}
+}
+
+func TestFieldsOfAnotherTypeNeverApproveAndStillVoid(t *testing.T) {
+	t.Parallel()
+	approval := string(approvalAt(10, plan(t, "a"), "github:alice").Line())
+	for name, line := range map[string]string{
+		"a kind":                       strings.Replace(approval, `{`, `{"kind":1,`, 1),
+		"a pending fact's environment": strings.Replace(string(revokeAt(10).Line()), `"environment":"prod"`, `"environment":null`, 1),
+	} {
+		lines, _ := ParseFile([]byte(line))
+		if len(lines) != 1 || lines[0].IsResolution() {
+			t.Fatalf("%s: read as %+v", name, lines)
+		}
+		if Evaluate(lines, ask(plan(t, "a"))).Satisfied {
+			t.Errorf("%s of another type approves", name)
+		}
+		if Evaluate(append([]Record{approvalAt(5, plan(t, "a"), "github:alice")}, lines...), ask(plan(t, "a"))).Satisfied {
+			t.Errorf("%s of another type must still void", name)
+		}
+	}
+	prose, malformed := ParseFile([]byte(strings.Replace(approval, `{`, `{"note":1,"url":[],`, 1)))
+	if malformed != 0 || !Evaluate(prose, ask(plan(t, "a"))).Satisfied {
+		t.Error("prose of another type makes no line malformed")
 	}
 }
 
