@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -45,7 +46,12 @@ func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout
 		return err
 	}
 	if err := ex.claim(ctx); err != nil {
-		return err
+		var refusal *Refusal
+		if !errors.As(err, &refusal) {
+			return err
+		}
+		a.refuse(report.NotGreen, refusal.Message)
+		return in.Journal.Save(ctx, a)
 	}
 	for {
 		next := a.State.Next()
@@ -120,14 +126,16 @@ func (ex *execution) claim(ctx context.Context) error {
 
 // standing reads everything again that the next wave rests on: the lease, the
 // fence, and every approval it applies under, with the permissions and reviews
-// behind it (soundness I2, I4, I5). It returns why nothing more may start.
+// behind it (soundness I2, I4, I5). It returns why nothing more may start; an
+// error says that it could not be read, and then nothing starts either and the
+// apply is carried on later.
 func (ex *execution) standing(ctx context.Context) (string, error) {
 	if err := ex.lease.Renew(ctx); err != nil {
-		return fmt.Sprintf("the lease of env %s could not be renewed (%v)", ex.in.Env, err), nil
+		return "", fmt.Errorf("renewing the lease of env %s: %w", ex.in.Env, err)
 	}
 	snap, err := ex.in.Site.Ledger.Snapshot(ctx)
 	if err != nil {
-		return fmt.Sprintf("the ledger could not be read again (%v)", err), nil
+		return "", err
 	}
 	a := ex.apply
 	attempt, applied, err := readProgress(snap, a.Prefix, a.Policy.Env.Name)
@@ -310,7 +318,7 @@ func (ex *execution) finish(ctx context.Context) error {
 func (a *Apply) conclude() {
 	a.Report.Take(&a.State)
 	a.Report.Message = a.State.Halted
-	a.Fresh = a.State.Halted == "" && (a.Report.Status == report.Waiting || hasUnknown(&a.State))
+	a.Fresh = a.Report.Status == report.Waiting || hasUnknown(&a.State)
 }
 
 func hasUnknown(s *run.State) bool {
@@ -384,7 +392,11 @@ func (st *Stage) recoverSteps(ctx context.Context, in ApplyInput, a *Apply, chec
 			return fmt.Errorf("finding out how the apply of %s ended: %w", member, err)
 		}
 		if !found {
-			outcome = engine.Outcome{Unknown: true}
+			// The step was stored and its process never started.
+			if err := ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) }); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := ex.settle(ctx, member, outcome); err != nil {
 			return err

@@ -22,6 +22,8 @@ type Policy struct {
 	// Refuse names settings this version does not enforce; with one, no gate of
 	// the env opens.
 	Refuse []string
+	// Paths are those a pull request is planned for; empty means all.
+	Paths []string
 	// OnlyEnv: no other env declares a gate of this name, so a line without an
 	// environment can mean only this one.
 	OnlyEnv bool
@@ -30,7 +32,9 @@ type Policy struct {
 // policyOf reads one env's policy from a declaration.
 func policyOf(d *project.Declaration, env project.Env) Policy {
 	same := 0
+	var paths []string
 	if d.Bot != nil {
+		paths = d.Bot.Plan.Paths
 		for _, e := range d.Bot.Envs {
 			if e.Gate == env.Gate {
 				same++
@@ -42,6 +46,7 @@ func policyOf(d *project.Declaration, env project.Env) Policy {
 		ReviewRules: d.ReviewRules || env.RequireReview,
 		Refuse:      env.Unenforced(d),
 		OnlyEnv:     same <= 1,
+		Paths:       paths,
 	}
 }
 

@@ -27,8 +27,11 @@ type PlanInput struct {
 	// Base and Head bound the change: what differs between them selects the
 	// components (pr-loop §5.2).
 	Base, Head string
-	RunDir     string
-	Progress   func(line string) // nil for none
+	// Paths keep a pull request that touches none of them from being planned;
+	// empty means every path (x-bot.plan.paths).
+	Paths    []string
+	RunDir   string
+	Progress func(line string) // nil for none
 }
 
 // PlanSet is what planning a selection came to: a document, and what an apply
@@ -112,6 +115,12 @@ func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Sele
 	if err != nil {
 		return graph.Selection{}, err
 	}
+	if !touchesAny(in.Paths, files) {
+		files = nil
+	}
+	if err := in.deletedRoots(ctx, files); err != nil {
+		return graph.Selection{}, err
+	}
 	roots, err := driver.Changed(in.Project.Dir, in.Project.Roots, os.DirFS(in.Checkout.Dir), files)
 	if err != nil {
 		return graph.Selection{}, err
@@ -119,6 +128,21 @@ func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Sele
 	return graph.SelectChanges(in.Project.Components, graph.Changes{
 		Roots: roots, Components: in.Project.TouchedBy(files),
 	})
+}
+
+// touchesAny tells whether a changed file is one a pull request is planned for.
+func touchesAny(globs, files []string) bool {
+	if len(globs) == 0 {
+		return true
+	}
+	for _, f := range files {
+		for _, g := range globs {
+			if project.MatchGlob(g, f) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (in PlanInput) projectDir() string {

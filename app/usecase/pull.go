@@ -122,7 +122,7 @@ func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, ch
 	plan := PullPlan{Policy: p, Member: proj.Member}
 	set, err := st.PlanMembers(ctx, PlanInput{
 		Site: in.Site, Checkout: checkout, Project: proj, Env: p.Env,
-		Base: mergeBase, Head: in.Head, RunDir: filepath.Join(in.Dir, "runs", safeName(p.Env.Name+"-"+proj.Member)),
+		Base: mergeBase, Head: in.Head, Paths: p.Paths, RunDir: filepath.Join(in.Dir, "runs", safeName(p.Env.Name+"-"+proj.Member)),
 		Progress: in.Progress,
 	})
 	if err != nil {

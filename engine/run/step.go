@@ -82,6 +82,18 @@ func (s *State) Halt(reason string) {
 	}
 }
 
+// NotStarted takes back the start of a member of which it is known that its
+// step never began, such as when the process that was about to begin it died:
+// it may start again.
+func (s *State) NotStarted(member string) error {
+	m := s.Members[member]
+	if m == nil || m.Status != Running {
+		return fmt.Errorf("member %q is not running", member)
+	}
+	m.Status, m.Started = Pending, 0
+	return nil
+}
+
 // Recover is called once after a crash, after every running member whose end a
 // supervisor saw was settled: the rest may have ended in any way, so they are
 // unknown and not repeated from their plan (soundness I6). A fresh plan decides.
