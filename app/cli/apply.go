@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// ApplyOptions are those of `chant components pr-apply` (pr-loop §5.1, §6.4).
+type ApplyOptions struct {
+	CommonOptions
+	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries."`
+	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
+	Head          string `env:"GREEN_SHA" placeholder:"REF" help:"Commit to apply. Default: HEAD."`
+	RequireReview bool   `help:"Count no approval of somebody who wrote a pull request that the commit carries. Needs --forge."`
+}
+
+// ApplyGreen applies a green commit and writes pr-apply.json, change-set.json
+// and pr-note.md.
+func ApplyGreen(ctx context.Context, h *Host, o ApplyOptions) error {
+	if !o.Green {
+		return NotBuilt("pr-apply of a pull request's own merge commit", "apply green commits: add --green")
+	}
+	return h.apply(ctx, o, false)
+}
+
+// apply applies one commit: the one named, HEAD, or the newest green one.
+func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
+	if o.RequireReview && o.Forge == "" {
+		return Misuse("--require-review reads reviews: add --forge")
+	}
+	c, err := h.openWith(ctx, o.Forge)
+	if err != nil {
+		return err
+	}
+	at := "HEAD"
+	if o.Head != "" {
+		at = o.Head
+	}
+	commit, err := c.resolve(ctx, at)
+	if err != nil {
+		return fmt.Errorf("--head: %w", err)
+	}
+	where, err := h.target(ctx, c, o.CommonOptions, commit)
+	if err != nil {
+		return err
+	}
+	in := usecase.ApplyInput{
+		Site: c.site, Branch: where.branch, Env: where.env, Member: where.member, Commit: commit,
+		Gate: o.Gate, RequireReview: o.RequireReview, Journal: noJournal{}, Progress: h.progress,
+	}
+	if newest && o.Head == "" {
+		in.Commit = ""
+	}
+	if in.Base, err = h.applyBase(ctx, c, o.Base); err != nil {
+		return err
+	}
+	stage, runs, err := h.stage(c, o.RunOptions, where.env)
+	if err != nil {
+		return err
+	}
+	a, err := h.applyUntilSettled(ctx, c, stage, in)
+	if a == nil {
+		return err
+	}
+	return h.finishApply(ctx, c, o, where, a, err, runs.notIsolated())
+}
+
+// applyBase resolves --base. A push that made the branch says 40 zeros.
+func (h *Host) applyBase(ctx context.Context, c *checkout, base string) (string, error) {
+	if !someCommit(base) {
+		return "", nil
+	}
+	sha, err := c.resolve(ctx, base)
+	if err != nil {
+		return "", fmt.Errorf("--base: %w", err)
+	}
+	return sha, nil
+}
+
+// someCommit tells a revision from none: forges write a missing commit as zeros.
+func someCommit(rev string) bool {
+	for _, c := range rev {
+		if c != '0' {
+			return true
+		}
+	}
+	return false
+}
+
+// applyUntilSettled applies, and applies once more at once where the stage says
+// that a fresh plan is due: a member was held until what it reads was applied.
+// Each time something was applied, so the number of members bounds it.
+func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput) (*usecase.Apply, error) {
+	for again := 0; ; again++ {
+		dir, remove, err := c.runDir()
+		if err != nil {
+			return nil, err
+		}
+		in.Dir = dir
+		a, err := stage.Apply(ctx, in)
+		remove()
+		if err != nil || !a.Fresh || again >= len(a.State.Members) {
+			return a, err
+		}
+		h.progress("planning again: " + freshReason(a))
+		in.Commit = a.Report.Head
+	}
+}
+
+func freshReason(a *usecase.Apply) string {
+	for _, member := range a.State.Order {
+		if a.State.Members[member].Status == run.Unknown {
+			return "how the apply of " + member + " ended was not observed"
+		}
+	}
+	return "members were held because what they read moved"
+}
+
+// noJournal keeps nothing: a command line that dies is run again, and a fresh
+// plan then decides (soundness I6).
+type noJournal struct{}
+
+// Save keeps nothing.
+func (noJournal) Save(context.Context, *usecase.Apply) error { return nil }
+
+// interrupted says in the report how far an apply came that ended in an error.
+func interrupted(r *report.Report, s *run.State, failure error) {
+	if len(s.Members) > 0 {
+		r.Take(s)
+	}
+	r.Status, r.Message = report.Failed, failure.Error()
+}
+
+func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, where target, a *usecase.Apply, failure error, notIsolated bool) error {
+	if failure != nil {
+		interrupted(&a.Report, &a.State, failure)
+	}
+	for _, w := range a.Warnings {
+		h.warn("%s", w)
+	}
+	out := outcome{report: a.Report, document: a.Report.ChangeSet.JSON(), note: note.Input{
+		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: h.runURL(),
+		BaseBranch: where.branch, ApplyOnMerge: true, NotIsolated: notIsolated, Ask: ask(a.Policy),
+	}}
+	if a.Set != nil {
+		out.shown = a.Set.Shown()
+	}
+	if err := h.write(o.Output, out); err != nil {
+		return errors.Join(failure, err)
+	}
+	var pulls []int
+	if a.Report.Green != nil {
+		for _, m := range a.Report.Green.Merges {
+			if m.PR != nil {
+				pulls = append(pulls, *m.PR)
+			}
+		}
+	}
+	h.post(ctx, c, where, pulls, out)
+	err := h.conclude(o.CommonOptions, out)
+	if failure != nil {
+		return failure
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// The files of a report directory (pr-loop §5.6). shownFile is ours: what an
+// approver was shown beside the document, for `chant approve`.
+const (
+	planReport  = "pr-plan.json"
+	applyReport = "pr-apply.json"
+	changeSet   = "change-set.json"
+	noteFile    = "pr-note.md"
+	shownFile   = "sources.json"
+)
+
+// outcome is a finished stage on its way to files, forge and person.
+type outcome struct {
+	report   report.Report
+	document []byte
+	shown    usecase.Shown
+	note     note.Input
+}
+
+// write leaves the files of an outcome in a directory.
+func (h *Host) write(dir string, out outcome) error {
+	text, err := out.report.JSON()
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	shown, err := json.MarshalIndent(out.shown, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	name := planReport
+	if out.report.Stage == report.Apply {
+		name = applyReport
+	}
+	dir = h.path(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // an artifact's directory
+		return fmt.Errorf("making the report's directory: %w", err)
+	}
+	body := note.Render(out.note, note.Limit(engine.GitHub))
+	files := map[string][]byte{name: text, changeSet: out.document, noteFile: []byte(body + "\n"), shownFile: append(shown, '\n')}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil { //nolint:gosec // an artifact
+			return fmt.Errorf("writing the report: %w", err)
+		}
+	}
+	return nil
+}
+
+// plannedPull is a planned pull request.
+type plannedPull struct {
+	plan        usecase.PullPlan
+	trust       usecase.Trust
+	target      target
+	baseTip     string
+	notIsolated bool
+}
+
+func (h *Host) finishPlan(ctx context.Context, c *checkout, o PlanOptions, p plannedPull) error {
+	out := outcome{report: p.plan.Report, document: p.plan.Report.ChangeSet.JSON(), note: h.planNote(p)}
+	if p.plan.Set != nil {
+		out.shown = p.plan.Set.Shown()
+	}
+	if err := h.write(o.Output, out); err != nil {
+		return err
+	}
+	h.post(ctx, c, p.target, []int{o.PR}, out)
+	return h.conclude(o.CommonOptions, out)
+}
+
+// conclude prints the result and turns it into an exit code.
+func (h *Host) conclude(o CommonOptions, out outcome) error {
+	if o.JSON {
+		text, err := out.report.JSON()
+		if err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+		if _, err := h.Stdout.Write(text); err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+	} else {
+		h.summary(out.report, o.Output)
+	}
+	if code := out.report.ExitCode(); code != Done {
+		return &Exit{Code: code}
+	}
+	return nil
+}
+
+// summary is a report in a few lines.
+func (h *Host) summary(r report.Report, dir string) {
+	_, said := note.Status(r)
+	h.say("%s: %s", r.Status, said)
+	if r.Message != "" {
+		h.say("%s", r.Message)
+	}
+	for _, m := range r.Members {
+		h.say("  %s: %s", m.Member, memberLine(m))
+	}
+	if r.Green != nil {
+		for _, row := range r.Green.Cover {
+			if row.Status == report.Uncovered {
+				h.say("  %s is not covered: %s", row.Member, row.Reason)
+			}
+		}
+	}
+	if !r.Digest.IsZero() {
+		h.say("digest %s", r.Digest)
+		if len(r.Approval.ApprovedBy) > 0 {
+			h.say("approved by %s", strings.Join(r.Approval.ApprovedBy, ", "))
+		}
+		if waits(r) {
+			h.say("to approve it: %s", report.CommandLine(r.Op, r.Gate, r.Digest, "", false))
+		}
+	}
+	h.say("report in %s", dir)
+}
+
+// waits tells that an approval of the report's digest is what comes next.
+func waits(r report.Report) bool {
+	if r.Stage == report.Plan {
+		return r.Status == report.Planned && r.Approval.Status != report.Approved
+	}
+	return r.Status == report.Refused && (r.Refusal == report.NotApproved || r.Refusal == report.PlanChanged)
+}
+
+func memberLine(m report.Member) string {
+	line := string(m.Status)
+	if len(m.UnknownInputs) > 0 {
+		var from []string
+		for _, u := range m.UnknownInputs {
+			from = append(from, u.From+"."+u.Output)
+		}
+		return line + ", planned once " + strings.Join(from, ", ") + " is known"
+	}
+	for _, part := range []struct {
+		n    int
+		verb string
+	}{{m.Counts.Create, "create"}, {m.Counts.Update, "update"}, {m.Counts.Replace, "replace"}, {m.Counts.Delete, "delete"}} {
+		if part.n > 0 {
+			line += fmt.Sprintf(", %s %d", part.verb, part.n)
+		}
+	}
+	if m.Error != "" {
+		line += ": " + m.Error
+	}
+	if m.BlockedBy != "" {
+		line += ", blocked by " + m.BlockedBy + ", not run"
+	}
+	return line
+}

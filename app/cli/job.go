@@ -1,0 +1,33 @@
+package cli
+
+import "context"
+
+// JobPlan is PlanPull in a CI job: the forge comes from the job's environment.
+func JobPlan(ctx context.Context, h *Host, o PlanOptions) error {
+	o.Forge = h.jobForge(o.Forge)
+	return PlanPull(ctx, h, o)
+}
+
+// JobRecord is Record in a CI job.
+func JobRecord(ctx context.Context, h *Host, o RecordOptions) error {
+	o.Forge = h.jobForge(o.Forge)
+	return Record(ctx, h, o)
+}
+
+// JobApply applies in a CI job: the commit GREEN_SHA names, else the newest
+// green one (components §6.5).
+func JobApply(ctx context.Context, h *Host, o ApplyOptions) error {
+	o.Forge = h.jobForge(o.Forge)
+	return h.apply(ctx, o, true)
+}
+
+// jobForge is the forge whose job this is, unless one was named.
+func (h *Host) jobForge(named string) string {
+	if named != "" || h.env("GITHUB_REPOSITORY") == "" {
+		return named
+	}
+	if _, token := h.token(); token == "" {
+		return ""
+	}
+	return GitHub
+}

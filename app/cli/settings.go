@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"runtime"
+
+	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// ConfigOptions are those of `chant config print`.
+type ConfigOptions struct {
+	Config string            `env:"CHANT_CONFIG" placeholder:"FILE" help:"Configuration file of the server. The environment is read over it."`
+	Set    map[string]string `placeholder:"KEY=VALUE" help:"One setting over file and environment."`
+}
+
+// PrintConfig prints the server's configuration in force, without its secrets.
+func PrintConfig(h *Host, o ConfigOptions) error {
+	src := config.Source{Set: o.Set, Env: func(name string) (string, bool) {
+		v := h.env(name)
+		return v, v != ""
+	}}
+	if o.Config != "" {
+		src.Path = h.path(o.Config)
+	}
+	c, err := config.Load(src)
+	if err != nil {
+		return err
+	}
+	h.line(h.Stdout, trimFinal(c.Redacted()))
+	return nil
+}
+
+func trimFinal(text string) string {
+	if n := len(text); n > 0 && text[n-1] == '\n' {
+		return text[:n-1]
+	}
+	return text
+}
+
+// VersionOptions are those of `chant version`.
+type VersionOptions struct {
+	JSON bool `name:"json" help:"Print a JSON document."`
+}
+
+type versions struct {
+	Chant     string           `json:"chant"`
+	Go        string           `json:"go"`
+	Platform  string           `json:"platform"`
+	Contracts map[string]int   `json:"contracts"`
+	Workspace workspaceVersion `json:"workspace"`
+}
+
+type workspaceVersion struct {
+	Reader string `json:"reader"` // newest minReader a declaration may ask for
+}
+
+// PrintVersion prints the version, and for machines what formats it speaks.
+func PrintVersion(h *Host, o VersionOptions) error {
+	if !o.JSON {
+		h.say("chant %s", h.Version)
+		return nil
+	}
+	return h.json(versions{
+		Chant: h.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Contracts: map[string]int{"change-set": changeset.Contract, "pr-report": report.Contract, "ci-last-green": 1},
+		Workspace: workspaceVersion{Reader: project.Reader},
+	})
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/terraform"
+)
+
+// RunOptions say how code of the repository is run.
+type RunOptions struct {
+	Isolation string   `placeholder:"KIND" help:"Wall around planned code: auto, bwrap, systemd, user or none. Default: auto; in CI, where the runner is the wall, none when no wall works there."`
+	Terraform string   `env:"CHANT_TERRAFORM" placeholder:"BINARY" help:"terraform or tofu, a name on PATH or a path, instead of the one the project names."`
+	Writable  []string `env:"CHANT_WRITABLE" placeholder:"DIR" help:"Directory outside the checkout that planned code may write, such as one of local state. May be repeated."`
+	PassEnv   []string `env:"CHANT_PASS_ENV" placeholder:"NAME" help:"Environment variables handed to terraform, names or patterns such as AWS_*, instead of the default list of providers' variables."`
+}
+
+// stage makes the use cases of one command. Plans and applies work on files
+// exported from the commit, never on the checkout itself: what is planned is
+// what was committed, and what the code leaves behind stays out of the way.
+func (h *Host) stage(c *checkout, o RunOptions, defaultEnv string) (*usecase.Stage, *drivers, error) {
+	wall, err := h.wall(o.Isolation)
+	if err != nil {
+		return nil, nil, err
+	}
+	credentials := h.credentials(o.PassEnv)
+	d := &drivers{
+		options: o, state: c.state, wall: wall, pool: exec.NewPool(runtime.NumCPU()), env: h.plainEnv(),
+		made: map[string]*terraform.Driver{},
+	}
+	d.readable = namedFiles(slices.Concat(d.env, credentials))
+	for _, dir := range o.Writable {
+		d.writable = append(d.writable, h.path(dir))
+	}
+	return &usecase.Stage{
+		Drivers: d, Credentials: credentials, Dir: filepath.Join(c.state, "runs"),
+		Version: h.Version, DefaultEnv: defaultEnv, Now: h.Now, NewID: uuid.NewString,
+	}, d, nil
+}
+
+// wall finds the wall. Without a word from the person a CI job runs on where no
+// wall works, since its runner is one and is thrown away; a person's own machine
+// is not, and must be named.
+func (h *Host) wall(want string) (exec.Wall, error) {
+	if want != "" || h.env("CI") == "" || h.env("CI") == "false" {
+		wall, err := exec.DetectWall(want)
+		if err != nil {
+			return nil, fmt.Errorf("%w (--isolation none)", err)
+		}
+		return wall, nil
+	}
+	wall, err := exec.DetectWall(exec.WallAuto)
+	if err != nil {
+		h.warn("planned code runs without a wall of its own in this CI job: %v", err)
+		return exec.DetectWall(exec.WallNone)
+	}
+	return wall, nil
+}
+
+// drivers makes one terraform driver an env and binary, all within one pool.
+type drivers struct {
+	options  RunOptions
+	state    string
+	wall     exec.Wall
+	pool     *exec.Pool
+	writable []string
+	readable []string
+	env      []string
+
+	mu   sync.Mutex
+	made map[string]*terraform.Driver
+}
+
+// notIsolated tells that nothing stands between planned code and this process.
+func (d *drivers) notIsolated() bool { return d.wall.Name() == exec.WallNone }
+
+// For implements usecase.Drivers.
+func (d *drivers) For(_ engine.Repo, env, binary string) (usecase.Driver, error) {
+	if d.options.Terraform != "" {
+		binary = d.options.Terraform
+	}
+	if binary == "" {
+		binary = "terraform"
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := env + "\x00" + binary
+	if made := d.made[key]; made != nil {
+		return made, nil
+	}
+	for _, dir := range d.writable {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("making the writable directory: %w", err)
+		}
+	}
+	// The state directory belongs to this checkout alone, so the env is scope
+	// enough, with and without a forge.
+	made, err := terraform.New(terraform.Config{
+		Binary: binary, StateDir: filepath.Join(d.state, "locks"), Scope: "checkout " + env,
+		Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(), Env: d.env,
+		Writable: d.writable, ReadOnly: d.readable,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.made[key] = made
+	return made, nil
+}
+
+// plainEnv is what every child needs to reach the network as this process does.
+func (h *Host) plainEnv() []string {
+	var out []string
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if v := h.env(name); v != "" {
+			out = append(out, name+"="+v)
+		}
+	}
+	return out
+}
+
+// providerVariables are what the common providers and backends read their
+// credentials from. TF_VAR_* is not among them: what changes a plan belongs into
+// the repository, where its source is seen.
+func providerVariables() []string {
+	return []string{
+		"AWS_*", "ARM_*", "AZURE_*", "GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "OCI_*", "ALICLOUD_*",
+		"TF_TOKEN_*", "TF_HTTP_*", "PG_CONN_STR", "CONSUL_HTTP_*", "VAULT_*", "KUBE_*", "KUBECONFIG",
+		"CLOUDFLARE_*", "DIGITALOCEAN_*", "HCLOUD_*", "FASTLY_*", "DATADOG_*", "DD_*",
+	}
+}
+
+// jobCredentials hands out what of this process's environment terraform may
+// see. A job has one set: give plan jobs and apply jobs different ones.
+type jobCredentials []string
+
+// For implements usecase.Credentials.
+func (c jobCredentials) For(context.Context, engine.Repo, string, usecase.CredentialKind) ([]string, error) {
+	return c, nil
+}
+
+// credentials picks the variables that are handed on. What steers our tools, the
+// forge's tokens and what the CI runner itself uses never are.
+func (h *Host) credentials(patterns []string) jobCredentials {
+	if len(patterns) == 0 {
+		patterns = providerVariables()
+	}
+	var out jobCredentials
+	for _, pair := range h.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if value != "" && handedOn(name) && matchesAny(patterns, name) {
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+func handedOn(name string) bool {
+	if config.Reserved(name) || name == "CI_JOB_TOKEN" {
+		return false
+	}
+	for _, prefix := range []string{"GITHUB_", "GH_", "GITLAB_", "FORGEJO_", "GITEA_", "RUNNER_", "ACTIONS_RUNTIME_"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+func matchesAny(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, err := path.Match(p, name); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// namedFiles are the files that variables name by their whole value, such as a
+// key file or a token that a job mounts: behind a wall they have to be opened.
+func namedFiles(pairs []string) []string {
+	var out []string
+	for _, pair := range pairs {
+		_, value, _ := strings.Cut(pair, "=")
+		if !filepath.IsAbs(value) || filepath.Clean(value) != value || slices.Contains(out, value) {
+			continue
+		}
+		if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// runDir is a fresh directory for the files of one run.
+func (c *checkout) runDir() (dir string, remove func(), err error) {
+	parent := filepath.Join(c.state, "runs")
+	if err := os.MkdirAll(parent, 0o711); err != nil { //nolint:gosec // a directory
+		return "", nil, fmt.Errorf("making the directory of runs: %w", err)
+	}
+	dir = filepath.Join(parent, rand.Text()[:12])
+	if err := os.Mkdir(dir, 0o711); err != nil { //nolint:gosec // a directory
+		return "", nil, fmt.Errorf("making the directory of the run: %w", err)
+	}
+	return dir, func() { _ = c.site.Clone.RemoveWorktree(dir) }, nil
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+
+	"github.com/chant-bot/chant/app/cli"
+)
+
+type componentsCmd struct {
+	PRPlan  prPlanCmd  `cmd:"" name:"pr-plan" help:"Plan the merge of a pull request into its base branch."`
+	PRApply prApplyCmd `cmd:"" name:"pr-apply" help:"Apply a green commit under the approvals of the merges it carries."`
+}
+
+type prPlanCmd struct {
+	cli.PlanOptions
+	SeedOutputs later `hidden:"" instead:"outputs are read from the roots themselves"`
+	ReportURL   later `hidden:"" name:"report-url" instead:"read the report files"`
+}
+
+// Run implements the command.
+func (c *prPlanCmd) Run(ctx context.Context, h *cli.Host) error {
+	return cli.PlanPull(ctx, h, c.PlanOptions)
+}
+
+// laterApply are the flags of an apply that later versions bring.
+type laterApply struct {
+	PR        later `hidden:"" name:"pr" instead:"a green commit belongs to every pull request it carries: use --green alone"`
+	Resume    later `hidden:"" instead:"run the apply again: it plans afresh, and what is applied already plans no change"`
+	WaveGate  later `hidden:"" instead:"without it the waves apply in order under one approval"`
+	Wave      later `hidden:"" instead:"without it the waves apply in order"`
+	ReportURL later `hidden:"" name:"report-url" instead:"read the report files"`
+}
+
+type prApplyCmd struct {
+	cli.ApplyOptions
+	laterApply
+}
+
+// Run implements the command.
+func (c *prApplyCmd) Run(ctx context.Context, h *cli.Host) error {
+	return cli.ApplyGreen(ctx, h, c.ApplyOptions)
+}

@@ -1,0 +1,98 @@
+// Command chant is the whole program: the server, and the stages of the loop on
+// a command line. Each command here is a thin file; app and app/cli do the work.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/chant-bot/chant/app/cli"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+)
+
+// commands is the command line. Every Run may take a context.Context, which
+// ends with the first signal, and a *cli.Host.
+type commands struct {
+	Serve      Serve         `cmd:"" help:"Serve webhooks and pages."`
+	Demo       Demo          `cmd:"" help:"Play the whole loop on this machine."`
+	Components componentsCmd `cmd:"" help:"Plan and apply the components of this checkout."`
+	CI         ciCmd         `cmd:"" name:"ci" help:"Green commits, and what a CI job runs."`
+	Approve    approveCmd    `cmd:"" help:"Approve exactly one plan at a gate."`
+	Revoke     revokeCmd     `cmd:"" help:"Take back every approval of a gate, for good."`
+	Gates      gatesCmd      `cmd:"" help:"List the gates that wait."`
+	Ledger     ledgerCmd     `cmd:"" help:"The branch that keeps approvals and records."`
+	ChangeSet  changeSetCmd  `cmd:"" name:"change-set" help:"Parts, documents and digests."`
+	Config     configCmd     `cmd:"" help:"The server's configuration."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+}
+
+const description = "A self-hosted forge bot: what was approved is what applies.\n\n" +
+	"Results go to standard output, progress to standard error. " +
+	"Exit codes: 0 done, 1 failed, 2 wrong command line, 3 refused or waiting."
+
+func main() {
+	exec.SupervisorMain(os.Args)
+	os.Exit(chant())
+}
+
+// chant runs the program with the process's own arguments and streams.
+func chant() int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chant: finding the working directory:", err)
+		return cli.Failed
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return execute(ctx, os.Args[1:], &cli.Host{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Dir: dir, Environ: os.Environ(), Version: version(), Now: time.Now,
+	})
+}
+
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, host *cli.Host) int {
+	var all commands
+	ended := -1 // set when help was asked for
+	parser, err := newParser(&all, host.Stdout, host.Stderr, func(code int) { ended = code })
+	if err != nil {
+		host.Report(err)
+		return cli.Failed
+	}
+	line, err := parser.Parse(args)
+	if ended >= 0 {
+		return ended
+	}
+	if err != nil {
+		host.Report(misused(err))
+		return cli.Misused
+	}
+	err = line.Run(host, kong.BindTo(ctx, (*context.Context)(nil)))
+	host.Report(err)
+	return cli.CodeOf(err)
+}
+
+// misused is a parser's error in words for people. A refusal of ours says all by
+// itself.
+func misused(err error) error {
+	var refused *cli.Exit
+	if errors.As(err, &refused) {
+		return refused
+	}
+	return fmt.Errorf("%w; see chant --help", err)
+}
+
+func newParser(all *commands, stdout, stderr io.Writer, exit func(int)) (*kong.Kong, error) {
+	return kong.New(all,
+		kong.Name("chant"), kong.Description(description), kong.Writers(stdout, stderr), kong.Exit(exit),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+}

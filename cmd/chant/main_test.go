@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/chant-bot/chant/engine/drivers/exec"
+)
+
+func TestMain(m *testing.M) {
+	exec.SupervisorMain(os.Args)
+	testscript.Main(m, map[string]func(){"chant": func() { os.Exit(chant()) }})
+}
+
+// TestScripts plays whole journeys on the command line, with real git and real
+// terraform.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"example":  func(ts *testscript.TestScript, _ bool, args []string) { example(ts, examples, args) },
+			"expand":   expand,
+			"setenv":   setenv,
+			"exitcode": exitcode,
+			"forge":    forgeCommand,
+		},
+	})
+}
+
+// setup gives a script a home with a git identity, and a directory for state
+// that planned code may write. CI is set, so that a machine without a wall runs
+// the scripts too.
+func setup(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	state := filepath.Join(env.WorkDir, "state")
+	for _, dir := range []string{home, state} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	identity := "[user]\n\tname = Alice\n\temail = alice@example.com\n[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n"
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(identity), 0o644); err != nil {
+		return err
+	}
+	for _, pair := range []string{"HOME=" + home, "STATE=" + state, "CHANT_WRITABLE=" + state, "CI=true"} {
+		key, value, _ := strings.Cut(pair, "=")
+		env.Setenv(key, value)
+	}
+	return nil
+}
+
+// example copies an example repository: example NAME DIR.
+func example(ts *testscript.TestScript, examples string, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: example name dir")
+	}
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(filepath.Join(examples, args[0]))))
+}
+
+// expand replaces $NAME by the script's variables in files: expand FILE...
+func expand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+	}
+}
+
+// setenv sets a variable to the first line of a file: setenv NAME stdout
+func setenv(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: setenv name file [after-word]")
+	}
+	text := ts.ReadFile(args[1])
+	if len(args) == 3 {
+		_, after, found := strings.Cut(text, args[2])
+		if !found {
+			ts.Fatalf("no %q in %s", args[2], args[1])
+		}
+		text = strings.TrimLeft(after, " ")
+		text = strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \n\t\",", r) })[0]
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	ts.Setenv(args[0], strings.TrimSpace(line))
+}
+
+// exitcode runs a command and wants one exit code: exitcode N COMMAND...
+func exitcode(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exitcode n command...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("%s: exit code %s, want %s", strings.Join(args[1:], " "), got, args[0])
+	}
+	ts.Logf("%s", fmt.Sprintf("exit code %s", got))
+}
