@@ -86,7 +86,7 @@ func (s *Server) openState(ctx context.Context) error {
 	}
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	lock, err := exec.LockFile(short, filepath.Join(s.config.StateDir, "server.lock"), false)
+	lock, err := exec.LockFile(short, filepath.Join(s.config.StateDir, "server.lock"))
 	if err != nil {
 		return fmt.Errorf("another server uses the state directory %s: %w", s.config.StateDir, err)
 	}
