@@ -59,8 +59,7 @@ func (f *catFile) ask(ctx context.Context, verb, name string) (object, error) {
 	defer f.mu.Unlock()
 	for attempt := 0; ; attempt++ {
 		o, err := f.askLive(ctx, verb, name)
-		var broken *brokenError
-		if !errors.As(err, &broken) {
+		if _, broken := errors.AsType[*brokenError](err); !broken {
 			return o, err
 		}
 		f.drop()
@@ -76,7 +75,7 @@ func (f *catFile) ask(ctx context.Context, verb, name string) (object, error) {
 
 func (f *catFile) askLive(ctx context.Context, verb, name string) (object, error) {
 	if f.live == nil {
-		live, err := f.clone.converse("cat-file", "--batch-command")
+		live, err := f.clone.converse(ctx, "cat-file", "--batch-command")
 		if err != nil {
 			return object{}, err
 		}
@@ -123,7 +122,8 @@ func (b *brokenError) Error() string { return "git cat-file ended: " + b.err.Err
 func (b *brokenError) Unwrap() error { return b.err }
 
 // conversation is a git process that answers on the same socket it is asked on.
-// It ends when the socket closes, so it cannot outlive this process.
+// It ends when the socket closes: it outlives the context it was started with,
+// and never this process.
 type conversation struct {
 	conn  *os.File
 	in    *bufio.Reader
@@ -133,7 +133,7 @@ type conversation struct {
 // converse starts a git command with one socket as both its input and its
 // output. That keeps exec.Run, which collects output until the end, the only
 // way a process is started.
-func (c *Clone) converse(args ...string) (*conversation, error) {
+func (c *Clone) converse(ctx context.Context, args ...string) (*conversation, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
 		return nil, fmt.Errorf("starting git %s: %w", args[0], err)
@@ -148,9 +148,10 @@ func (c *Clone) converse(args ...string) (*conversation, error) {
 		Args: append([]string{"sh", "-c", `exec "$0" "$@" >&0`, c.program}, args...),
 		Dir:  c.dir, Env: c.env, Stdin: theirs, MaxOutput: 1 << 20, Grace: time.Second,
 	}
+	detached := context.WithoutCancel(ctx)
 	go func() {
 		// How it ended shows on the socket; what it said does not matter then.
-		_, _ = exec.Run(context.Background(), cmd)
+		_, _ = exec.Run(detached, cmd)
 		_ = theirs.Close()
 	}()
 	live := &conversation{conn: ours, in: bufio.NewReaderSize(ours, 64<<10)}

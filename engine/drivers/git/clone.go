@@ -19,7 +19,8 @@ type Clone struct {
 	url     string // of the remote; only known for a clone of ours
 	auth    Auth
 	env     []string
-	owned   bool // made by Open: nothing of the user's configuration applies
+	process map[string]string // variables of this process that name the committer
+	owned   bool              // made by Open: nothing of the user's configuration applies
 	hash    hashFormat
 
 	cat     *catFile
@@ -52,7 +53,7 @@ func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error)
 	if err != nil {
 		return nil, fmt.Errorf("opening the clone %s: %w", dir, err)
 	}
-	c := &Clone{program: program, dir: abs, remote: "origin", url: remoteURL, auth: auth, env: ownedEnv(abs), owned: true}
+	c := &Clone{program: program, dir: abs, remote: "origin", url: remoteURL, auth: auth, env: ownedEnv(abs), owned: true, process: committerVars(environ())}
 	if _, err := os.Stat(filepath.Join(abs, "HEAD")); err != nil {
 		if _, err := c.git(ctx, "init", "--bare", "--quiet", "--template=", abs); err != nil {
 			return nil, fmt.Errorf("making the clone %s: %w", dir, err)
@@ -76,7 +77,8 @@ func Existing(ctx context.Context, dir string) (*Clone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository in %s: %w", dir, err)
 	}
-	c := &Clone{program: program, dir: dir, env: userEnv(os.Environ())}
+	vars := environ()
+	c := &Clone{program: program, dir: dir, env: userEnv(vars), process: committerVars(vars)}
 	out, err := c.git(ctx, "remote")
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository in %s: %w", dir, err)

@@ -125,15 +125,9 @@ func TestHooksOfTheRepositoryDoNotRun(t *testing.T) {
 	sha := write(t, remote, "main", "a", "1")
 	c := openClone(t, remote)
 	ran := filepath.Join(t.TempDir(), "ran")
-	hooks := filepath.Join(c.Dir(), "hooks")
-	if err := os.MkdirAll(hooks, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	for _, hook := range []string{"reference-transaction", "pre-push", "post-checkout"} {
-		script := "#!/bin/sh\ntouch " + ran + "\n"
-		if err := os.WriteFile(filepath.Join(hooks, hook), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		script := "touch " + ran
+		gittest.Hook(t, c.Dir(), hook, script)
 	}
 	if err := c.PushRef(t.Context(), sha, "refs/heads/new", ""); err != nil {
 		t.Fatal(err)
@@ -200,13 +194,13 @@ func TestWaitingFetchesAreShared(t *testing.T) {
 	var mu sync.Mutex
 	runs := 0
 	started, release := make(chan struct{}, 10), make(chan struct{})
-	fetch := func(context.Context) error {
+	fetch := func(ctx context.Context) error {
 		mu.Lock()
 		runs++
 		mu.Unlock()
 		started <- struct{}{}
 		<-release
-		return nil
+		return ctx.Err()
 	}
 	var callers sync.WaitGroup
 	join := func() { callers.Go(func() { _ = q.do(t.Context(), "k", fetch) }) }

@@ -90,6 +90,12 @@ func withSettings(env []string, settings []setting) []string {
 	return append(env, countVar+strconv.Itoa(count))
 }
 
+// environ is this process's environment: what a checkout's git runs in, and where
+// a committer is named (pr-loop §1.3).
+func environ() []string {
+	return os.Environ() //nolint:forbidigo // git's own configuration is part of it
+}
+
 // remoteEnv is the environment of one command that talks to the remote, and the
 // values its output must not show.
 func (c *Clone) remoteEnv(ctx context.Context) (env, secrets []string, err error) {

@@ -32,6 +32,8 @@ var ErrRefMoved = errors.New("ref was moved by another writer")
 var ErrTagExists = errors.New("tag already exists")
 
 // Rejected is a push the remote refused. The remote is unchanged.
+//
+//nolint:errname // an outcome that callers branch on, named as one
 type Rejected struct {
 	Ref    string
 	Reason string // the remote's or git's own words

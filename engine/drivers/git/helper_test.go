@@ -2,6 +2,7 @@ package git
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
@@ -23,8 +24,8 @@ func openClone(t *testing.T, remote string) *Clone {
 
 func files(pairs ...string) map[string][]byte {
 	m := map[string][]byte{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = []byte(pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		m[pair[0]] = []byte(pair[1])
 	}
 	return m
 }
@@ -35,6 +36,7 @@ func write(t *testing.T, dir, branch string, pairs ...string) string {
 }
 
 func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {

@@ -4,9 +4,26 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 )
+
+const (
+	nameVar  = "CHANT_LIFECYCLE_COMMITTER_NAME"
+	emailVar = "CHANT_LIFECYCLE_COMMITTER_EMAIL"
+)
+
+// committerVars picks the variables that name a committer.
+func committerVars(environ []string) map[string]string {
+	vars := map[string]string{}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		switch name {
+		case nameVar, emailVar, "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL":
+			vars[name] = value
+		}
+	}
+	return vars
+}
 
 // Committer is who our commits and tags are by: CHANT_LIFECYCLE_COMMITTER_NAME
 // and _EMAIL, else the repository's configured identity, each half that is
@@ -24,14 +41,14 @@ func (c *Clone) readIdentity(ctx context.Context) (Person, error) {
 		key, value, _ := strings.Cut(line, "\n")
 		configured[key] = strings.TrimSpace(value)
 	}
-	var userName, userEmail string
-	if !c.owned {
-		userName, userEmail = os.Getenv("GIT_COMMITTER_NAME"), os.Getenv("GIT_COMMITTER_EMAIL")
+	named := c.process
+	if c.owned { // git's own variables are the user's, not the server's
+		named = map[string]string{nameVar: named[nameVar], emailVar: named[emailVar]}
 	}
 	return Person{
-		Name: cmp.Or(os.Getenv("CHANT_LIFECYCLE_COMMITTER_NAME"), userName,
+		Name: cmp.Or(named[nameVar], named["GIT_COMMITTER_NAME"],
 			configured["committer.name"], configured["user.name"], "chant"),
-		Email: cmp.Or(os.Getenv("CHANT_LIFECYCLE_COMMITTER_EMAIL"), userEmail,
+		Email: cmp.Or(named[emailVar], named["GIT_COMMITTER_EMAIL"],
 			configured["committer.email"], configured["user.email"], "chant@localhost"),
 	}, nil
 }

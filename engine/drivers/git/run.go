@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (c *Clone) run(ctx context.Context, k call) (exec.Result, error) {
 		cmd.Env, cmd.Scrub = env, secrets
 	}
 	if len(k.env) > 0 {
-		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], k.env...)
+		cmd.Env = slices.Concat(cmd.Env, k.env)
 	}
 	return exec.Run(ctx, cmd)
 }

@@ -64,7 +64,7 @@ func parseTree(raw []byte, idSize int) (*tree, error) {
 		if end <= 1 || next > len(raw) {
 			return nil, errBadTree
 		}
-		t.starts = append(t.starts, int32(at)) //nolint:gosec // objects are bounded far below
+		t.starts = append(t.starts, int32(at))
 		if n := len(t.starts); n > 1 {
 			_, name, isTree := t.name(n - 1)
 			if t.compare(n-2, name, isTree) >= 0 {
@@ -175,7 +175,7 @@ func (t *tree) edit(edits []entry) (*tree, error) {
 	return out, nil
 }
 
-// copy takes entries from to to over as they stand.
+// copy takes the entries of a range over as they stand.
 func (t *tree) copy(src *tree, from, to int) {
 	if from >= to {
 		return

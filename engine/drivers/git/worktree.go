@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -112,11 +113,11 @@ func (x *export) directory(ctx context.Context, tree, at string) error {
 // write fetches all contents from one process, asking for the next while the
 // ones before are written.
 func (x *export) write(ctx context.Context) error {
-	all := append(x.files[:len(x.files):len(x.files)], x.links...)
+	all := slices.Concat(x.files, x.links)
 	if len(all) == 0 {
 		return nil
 	}
-	v, err := x.clone.converse("cat-file", "--batch", "--buffer")
+	v, err := x.clone.converse(ctx, "cat-file", "--batch", "--buffer")
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,8 @@ var ErrPushRejected = errors.New("the remote refuses leases")
 var ErrLost = errors.New("the lease is lost")
 
 // Held says that a live holder has the lease.
+//
+//nolint:errname // an outcome that callers branch on, named as one
 type Held struct {
 	Key, Op, Holder  string
 	Since, ExpiresAt string // as the holder wrote them

@@ -46,37 +46,37 @@ func (c *fakeClock) step(d time.Duration) {
 	c.wall = c.wall.Add(d)
 }
 
-func open(t testing.TB, remote, holder string, c *fakeClock) *Leases {
-	t.Helper()
-	clone, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone.git"), remote, git.Auth{})
+func open(tb testing.TB, remote, holder string, c *fakeClock) *Leases {
+	tb.Helper()
+	clone, err := git.Open(tb.Context(), filepath.Join(tb.TempDir(), "clone.git"), remote, git.Auth{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(clone.Close)
+	tb.Cleanup(clone.Close)
 	return Open(clone, holder, c.clock())
 }
 
-func acquire(t testing.TB, l *Leases) *Lease {
-	t.Helper()
-	x, err := l.Acquire(t.Context(), key, "apply-prod", DefaultTTL)
+func acquire(tb testing.TB, l *Leases) *Lease {
+	tb.Helper()
+	x, err := l.Acquire(tb.Context(), key, "apply-prod", DefaultTTL)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return x
 }
 
-func wantHeld(t testing.TB, err error, holder string) {
-	t.Helper()
+func wantHeld(tb testing.TB, err error, holder string) {
+	tb.Helper()
 	var held *Held
 	if !errors.As(err, &held) || held.Holder != holder {
-		t.Errorf("got %v, want held by %s", err, holder)
+		tb.Errorf("got %v, want held by %s", err, holder)
 	}
 }
 
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
+func wantErr(tb testing.TB, err, want error) {
+	tb.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("got %v, want %v", err, want)
+		tb.Errorf("got %v, want %v", err, want)
 	}
 }
 
@@ -354,39 +354,6 @@ func TestAnUnreadableRecordIsRespectedUntilItIsDead(t *testing.T) {
 	wantHeld(t, err, "")
 	c.pass(MaxTTL)
 	acquire(t, l)
-}
-
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	for k, good := range map[string]bool{
-		"ci-apply/prod": true, "_members/a/ci-apply/a/prod": true, "work/T-1.2": true,
-		"": false, "/": false, "a//b": false, "../x": false, "a..b": false, "x.lock": false, "a b": false,
-		"-x": false, ".x": false, "x.": false, "a/*": false, "x:y": false, strings.Repeat("a", 101): false,
-	} {
-		if err := checkKey(k); (err == nil) != good {
-			t.Errorf("%q: %v", k, err)
-		}
-	}
-}
-
-func TestRecordTTL(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name string
-		r    Record
-		want time.Duration
-	}{
-		{"as taken", Record{AcquiredAt: "2026-11-30T10:00:00.000Z", ExpiresAt: "2026-11-30T10:05:00.000Z"}, 5 * time.Minute},
-		{"as renewed", Record{AcquiredAt: "2026-11-30T09:00:00.000Z", RenewedAt: "2026-11-30T10:00:00.000Z", ExpiresAt: "2026-11-30T10:03:00.000Z"}, 3 * time.Minute},
-		{"renewed by one that does not say when", Record{AcquiredAt: "2026-11-30T09:00:00.000Z", ExpiresAt: "2026-11-30T10:03:00.000Z"}, MaxTTL},
-		{"backwards", Record{AcquiredAt: "2026-11-30T10:00:00.000Z", ExpiresAt: "2026-11-30T09:00:00.000Z"}, MaxTTL},
-		{"no times", Record{}, MaxTTL},
-	}
-	for _, tt := range tests {
-		if got := tt.r.ttl(); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-	}
 }
 
 func TestTooLongALeaseIsRefused(t *testing.T) {

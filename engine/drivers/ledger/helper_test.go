@@ -17,29 +17,29 @@ const gateFile = "_gates/pr-1.jsonl"
 func clock() time.Time { return time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC) }
 
 // server is a ledger in a clone of ours, as the server has it.
-func server(t testing.TB, remote string) *Ledger {
-	t.Helper()
-	c, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone.git"), remote, git.Auth{})
+func server(tb testing.TB, remote string) *Ledger {
+	tb.Helper()
+	c, err := git.Open(tb.Context(), filepath.Join(tb.TempDir(), "clone.git"), remote, git.Auth{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	tb.Cleanup(c.Close)
 	return Open(c, clock)
 }
 
 // checkout is a ledger in a user's checkout, as the command line has it.
-func checkout(t testing.TB, remote string) *Ledger {
-	t.Helper()
-	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "--quiet", "--initial-branch=main")
+func checkout(tb testing.TB, remote string) *Ledger {
+	tb.Helper()
+	dir := tb.TempDir()
+	gittest.Run(tb, dir, "init", "--quiet", "--initial-branch=main")
 	if remote != "" {
-		gittest.Run(t, dir, "remote", "add", "origin", remote)
+		gittest.Run(tb, dir, "remote", "add", "origin", remote)
 	}
-	c, err := git.Existing(t.Context(), dir)
+	c, err := git.Existing(tb.Context(), dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	tb.Cleanup(c.Close)
 	return Open(c, clock)
 }
 
@@ -62,53 +62,53 @@ func lineTo(path, text string) Decide {
 	}
 }
 
-func add(t testing.TB, l *Ledger, text string) Written {
-	t.Helper()
-	w, err := l.Update(t.Context(), "Gate resolution record", line(text))
+func add(tb testing.TB, l *Ledger, text string) Written {
+	tb.Helper()
+	w, err := l.Update(tb.Context(), "Gate resolution record", line(text))
 	if err != nil {
-		t.Fatalf("adding %q: %v", text, err)
+		tb.Fatalf("adding %q: %v", text, err)
 	}
 	return w
 }
 
-func read(t testing.TB, l *Ledger, path string) string {
-	t.Helper()
-	s, err := l.Snapshot(t.Context())
+func read(tb testing.TB, l *Ledger, path string) string {
+	tb.Helper()
+	s, err := l.Snapshot(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	content, _, err := s.Read(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(content)
 }
 
 // onRemote is the gate file as anyone else sees it.
-func onRemote(t testing.TB, remote string) string {
-	t.Helper()
-	return gittest.Run(t, remote, "cat-file", "blob", localRef+":"+gateFile)
+func onRemote(tb testing.TB, remote string) string {
+	tb.Helper()
+	return gittest.Run(tb, remote, "cat-file", "blob", localRef+":"+gateFile)
 }
 
-func refOf(t testing.TB, l *Ledger, ref string) string {
-	t.Helper()
-	oid, err := l.clone.Ref(t.Context(), ref)
+func refOf(tb testing.TB, l *Ledger, ref string) string {
+	tb.Helper()
+	oid, err := l.clone.Ref(tb.Context(), ref)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return oid
 }
 
 // foreign writes to the ledger branch of the remote as another program would.
-func foreign(t testing.TB, remote, path, content string) string {
-	t.Helper()
-	return gittest.Write(t, remote, gittest.Commit{Branch: Branch, Files: map[string][]byte{path: []byte(content)}})
+func foreign(tb testing.TB, remote, path, content string) string {
+	tb.Helper()
+	return gittest.Write(tb, remote, gittest.Commit{Branch: Branch, Files: map[string][]byte{path: []byte(content)}})
 }
 
-func wantErr(t testing.TB, err, want error) {
-	t.Helper()
+func wantErr(tb testing.TB, err, want error) {
+	tb.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("got %v, want %v", err, want)
+		tb.Errorf("got %v, want %v", err, want)
 	}
 }
 

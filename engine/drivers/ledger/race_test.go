@@ -89,9 +89,6 @@ func TestAWriterThatAlwaysLosesGivesUp(t *testing.T) {
 	}
 }
 
-// crash stands for the process being killed at a point.
-type crash struct{}
-
 // A crash at any point leaves a ledger that the next start reads without doubt,
 // and where deciding again writes the line once.
 func TestACrashAtAnyPointLeavesNothingDiverged(t *testing.T) {

@@ -53,7 +53,7 @@ func (l *Ledger) Update(ctx context.Context, message string, decide Decide) (Wri
 		gone: make(chan struct{}), done: make(chan outcome, 1),
 	}
 	defer close(r.gone) // also when decide panics: nobody waits for its answer
-	l.enqueue(r)
+	l.enqueue(r)        //nolint:contextcheck // a group is written for several callers
 	for {
 		select {
 		case s := <-r.turn:

@@ -20,11 +20,11 @@ const Identity = "Test <test@example.com>"
 
 // Bare makes an empty bare repository whose HEAD is main, and returns its
 // directory.
-func Bare(t testing.TB) string {
-	t.Helper()
-	dir := t.TempDir()
-	Run(t, dir, "init", "--bare", "--quiet", "--initial-branch=main", ".")
-	Run(t, dir, "config", "http.receivepack", "true")
+func Bare(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	Run(tb, dir, "init", "--bare", "--quiet", "--initial-branch=main", ".")
+	Run(tb, dir, "config", "http.receivepack", "true")
 	return dir
 }
 
@@ -37,21 +37,21 @@ func Env(dir string) []string {
 }
 
 // Run runs git in dir and returns its output without the last line end.
-func Run(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	return run(t, dir, "", args...)
+func Run(tb testing.TB, dir string, args ...string) string {
+	tb.Helper()
+	return run(tb, dir, "", args...)
 }
 
-func run(t testing.TB, dir, stdin string, args ...string) string {
-	t.Helper()
-	res, err := exec.Run(context.Background(), exec.Cmd{
+func run(tb testing.TB, dir, stdin string, args ...string) string {
+	tb.Helper()
+	res, err := exec.Run(context.WithoutCancel(tb.Context()), exec.Cmd{
 		Args: append([]string{"git"}, args...), Dir: dir, Env: Env(dir), Stdin: strings.NewReader(stdin),
 	})
 	if err == nil {
 		err = res.Err("git " + strings.Join(args, " "))
 	}
 	if err != nil {
-		t.Fatalf("in %s: %v", dir, err)
+		tb.Fatalf("in %s: %v", dir, err)
 	}
 	return strings.TrimSuffix(string(res.Stdout), "\n")
 }
@@ -74,16 +74,16 @@ type Commit struct {
 const firstTime = 1_700_000_000
 
 // Write makes a commit on a branch and returns its id.
-func Write(t testing.TB, dir string, c Commit) string {
-	t.Helper()
+func Write(tb testing.TB, dir string, c Commit) string {
+	tb.Helper()
 	ref := "refs/heads/" + c.Branch
 	if c.From == "" {
-		c.From = tip(t, dir, ref)
+		c.From = tip(tb, dir, ref)
 	}
 	if c.At == 0 {
 		c.At = firstTime
 		if c.From != "" {
-			_, _ = fmt.Sscan(Run(t, dir, "log", "-1", "--format=%ct", c.From), &c.At)
+			_, _ = fmt.Sscan(Run(tb, dir, "log", "-1", "--format=%ct", c.From), &c.At)
 			c.At += 60
 		}
 	}
@@ -96,8 +96,8 @@ func Write(t testing.TB, dir string, c Commit) string {
 	if c.Message == "" {
 		c.Message = "change"
 	}
-	run(t, dir, c.stream(ref), "fast-import", "--quiet", "--force")
-	return tip(t, dir, ref)
+	run(tb, dir, c.stream(ref), "fast-import", "--quiet", "--force")
+	return tip(tb, dir, ref)
 }
 
 func (c Commit) stream(ref string) string {
@@ -132,32 +132,32 @@ func quoted(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-func tip(t testing.TB, dir, ref string) string {
-	t.Helper()
-	return Run(t, dir, "for-each-ref", "--format=%(objectname)", ref)
+func tip(tb testing.TB, dir, ref string) string {
+	tb.Helper()
+	return Run(tb, dir, "for-each-ref", "--format=%(objectname)", ref)
 }
 
 // Text is a file's content for Commit.Files.
 func Text(s string) []byte { return []byte(s) }
 
 // Hook installs a hook of a bare repository.
-func Hook(t testing.TB, dir, name, script string) {
-	t.Helper()
+func Hook(tb testing.TB, dir, name, script string) {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Join(dir, "hooks"), 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "hooks", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a hook must be executable
-		t.Fatal(err)
+	if err := os.WriteFile(filepath.Join(dir, "hooks", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		tb.Fatal(err)
 	}
 }
 
 // Touch makes an empty file, as a crash leaves a lock behind.
-func Touch(t testing.TB, path string) {
-	t.Helper()
+func Touch(tb testing.TB, path string) {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }

@@ -25,11 +25,11 @@ type Server struct {
 }
 
 // Serve serves a bare repository until the test ends.
-func Serve(t testing.TB, dir string) *Server {
-	t.Helper()
+func Serve(tb testing.TB, dir string) *Server {
+	tb.Helper()
 	path, err := exec.LookPath("git")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s := &Server{counts: map[string]int{}}
 	backend := &cgi.Handler{
@@ -37,7 +37,7 @@ func Serve(t testing.TB, dir string) *Server {
 		Env: append(Env(dir), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=test"),
 	}
 	web := httptest.NewServer(s.guard(backend))
-	t.Cleanup(web.Close)
+	tb.Cleanup(web.Close)
 	s.URL = web.URL + "/"
 	return s
 }
@@ -88,13 +88,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		s.mu.Unlock()
 		switch {
 		case down:
-			panic(http.ErrAbortHandler)
+			panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http breaks a connection
 		case header != "" && r.Header.Get("Authorization") != header:
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you", http.StatusUnauthorized)
 		case mute:
 			next.ServeHTTP(httptest.NewRecorder(), whole(r))
-			panic(http.ErrAbortHandler)
+			panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http breaks a connection
 		default:
 			next.ServeHTTP(w, whole(r))
 		}
@@ -109,7 +109,7 @@ func whole(r *http.Request) *http.Request {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http breaks a connection
 	}
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	return r
