@@ -61,16 +61,12 @@ func anyLocked(dir string) (bool, error) {
 // when its holder dies.
 type FileLock struct{ f *os.File }
 
-// LockFile waits for the lock on path, shared or exclusive, or for ctx.
-func LockFile(ctx context.Context, path string, shared bool) (*FileLock, error) {
-	how := syscall.LOCK_EX
-	if shared {
-		how = syscall.LOCK_SH
-	}
+// LockFile waits for the lock on path, or for ctx.
+func LockFile(ctx context.Context, path string) (*FileLock, error) {
 	tick := time.NewTicker(pollEvery / 10)
 	defer tick.Stop()
 	for {
-		f, err := lock(path, how)
+		f, err := lock(path, syscall.LOCK_EX)
 		if err == nil {
 			return &FileLock{f: f}, nil
 		}

@@ -50,13 +50,12 @@ func (w *workdir) copyIn(p engine.Planned) error {
 		return fmt.Errorf("opening the saved plan of root %s: %w", w.t.Root.Name, err)
 	}
 	defer func() { _ = f.Close() }()
-	inside := filepath.Join(w.scratch, savedPlan)
-	hash, err := copyHashed(inside, f, 0o444)
+	hash, err := copyHashed(w.private, savedPlan, f, 0o444)
 	if err != nil {
 		return fmt.Errorf("reading the saved plan of root %s: %w", w.t.Root.Name, err)
 	}
 	if !sameHash(hash, p.Hash) {
-		_ = os.Remove(inside)
+		_ = w.private.Remove(savedPlan)
 		return fmt.Errorf("the saved plan of root %s is not the one that was made (SHA-256 %s, recorded %s); nothing was applied, plan again", w.t.Root.Name, hash, p.Hash)
 	}
 	return nil

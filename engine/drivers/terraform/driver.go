@@ -34,9 +34,10 @@ type Config struct {
 	// Per scope and member one apply runs at a time on this machine, orphans
 	// counted (soundness I4). Empty leaves that out.
 	Scope string
-	// CacheDir is a plugin cache; empty for none. It must not be shared between
-	// code of different trust, such as pull requests and applies: inits write
-	// to it. Not possible with the user wall.
+	// CacheDir keeps providers that inits downloaded; empty for none. Walled
+	// code only reads it. It is not to be shared between code of different
+	// trust, such as pull requests and applies: what one init was given by its
+	// checkout's lock file and sources, later ones use.
 	CacheDir string
 	// Mirror is a filesystem mirror, then the only source of providers.
 	Mirror string
@@ -84,9 +85,6 @@ func New(cfg Config) (*Driver, error) {
 	if cfg.Wall == nil {
 		return nil, errors.New("making a terraform driver: no wall is configured")
 	}
-	if cfg.CacheDir != "" && cfg.Wall.Name() == exec.WallUser {
-		return nil, errors.New("making a terraform driver: a plugin cache can't be shared under isolation by user; set a provider mirror, or no cache")
-	}
 	if cfg.LockTimeout == 0 {
 		cfg.LockTimeout = time.Minute
 	}
@@ -108,11 +106,11 @@ func New(cfg Config) (*Driver, error) {
 	if binary, err = filepath.EvalSymlinks(binary); err != nil {
 		return nil, fmt.Errorf("finding %s: %w", cfg.Binary, err)
 	}
-	for _, dir := range []string{cfg.StateDir, cfg.CacheDir} {
+	for dir, mode := range map[string]os.FileMode{cfg.StateDir: 0o700, cfg.CacheDir: 0o755} {
 		if dir == "" {
 			continue
 		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := os.MkdirAll(dir, mode); err != nil {
 			return nil, fmt.Errorf("making a terraform driver: %w", err)
 		}
 	}

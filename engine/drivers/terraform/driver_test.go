@@ -172,14 +172,21 @@ func TestAPlanThatIsNoPlainFileIsRefused(t *testing.T) {
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 		"nothing":     func(string) error { return nil },
 	} {
-		dir, dst := t.TempDir(), filepath.Join(t.TempDir(), "dst")
-		if err := put(filepath.Join(dir, savedPlan)); err != nil {
+		from, err := os.OpenRoot(t.TempDir())
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := takeFile(dir, savedPlan, dst); err == nil {
+		to, err := os.OpenRoot(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := put(filepath.Join(from.Name(), savedPlan)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := takeFile(from, savedPlan, to, planFile); err == nil {
 			t.Errorf("%s was taken for a saved plan", name)
 		}
-		if _, err := os.Stat(dst); err == nil {
+		if _, err := to.Stat(planFile); err == nil {
 			t.Errorf("%s was copied", name)
 		}
 	}

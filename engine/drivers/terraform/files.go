@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -43,42 +42,39 @@ func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 
 // copyHashed writes a private copy of a file and returns the SHA-256 of the
 // bytes written, in hex. A copy, not a rename: a process left over from the
-// run may still hold the original open.
-func copyHashed(dst string, src io.Reader, mode os.FileMode) (string, error) {
-	tmp, err := os.CreateTemp(filepath.Dir(dst), ".copy-*")
+// run may still hold the original open. The copy is whole or absent.
+func copyHashed(dir *os.Root, name string, src io.Reader, mode os.FileMode) (string, error) {
+	partial := name + ".partial"
+	if err := dir.RemoveAll(partial); err != nil {
+		return "", err
+	}
+	dst, err := dir.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(tmp, h), io.LimitReader(src, maxPlanFile+1))
+	n, err := io.Copy(io.MultiWriter(dst, h), io.LimitReader(src, maxPlanFile+1))
 	if err == nil && n > maxPlanFile {
 		err = fmt.Errorf("the saved plan is above its bound of %d bytes", int64(maxPlanFile))
 	}
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), dst)
+	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
+		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), err
+	return hex.EncodeToString(h.Sum(nil)), dir.Rename(partial, name)
 }
 
 // sameHash compares in constant time.
 func sameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// takeFile moves a file of a hostile directory to a private path.
-func takeFile(dir, name, dst string) (hash string, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = root.Close() }()
-	f, err := openRegular(root, name)
+// takeFile moves a file out of a directory that hostile code could write to.
+func takeFile(from *os.Root, name string, to *os.Root, as string) (hash string, err error) {
+	f, err := openRegular(from, name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	if hash, err = copyHashed(dst, f, 0o400); err != nil {
+	if hash, err = copyHashed(to, as, f, 0o400); err != nil {
 		return "", err
 	}
-	return hash, root.Remove(name)
+	return hash, from.Remove(name)
 }

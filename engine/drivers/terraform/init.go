@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,15 +16,20 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/exec"
 )
 
-// cliConfig is the tool's own configuration, in place of the machine's.
-func cliConfig(cfg Config) string {
+// cliConfig is the tool's own configuration, in place of the machine's. The
+// cache is given as a mirror, which the tool only reads: its own plugin cache
+// is rewritten in place and breaks the runs beside it.
+func cliConfig(cfg Config, useCache bool) string {
 	var b strings.Builder
 	b.WriteString("disable_checkpoint = true\n")
-	if cfg.CacheDir != "" {
-		fmt.Fprintf(&b, "plugin_cache_dir = %s\n", quoteHCL(cfg.CacheDir))
+	mirror := func(dir, rest string) {
+		fmt.Fprintf(&b, "provider_installation {\n  filesystem_mirror {\n    path = %s\n  }\n%s}\n", quoteHCL(dir), rest)
 	}
-	if cfg.Mirror != "" {
-		fmt.Fprintf(&b, "provider_installation {\n  filesystem_mirror {\n    path = %s\n  }\n}\n", quoteHCL(cfg.Mirror))
+	switch {
+	case cfg.Mirror != "":
+		mirror(cfg.Mirror, "")
+	case cfg.CacheDir != "" && useCache:
+		mirror(cfg.CacheDir, "  direct {}\n")
 	}
 	return b.String()
 }
@@ -38,7 +42,7 @@ func quoteHCL(s string) string {
 // init initialises the working directory and refuses a root whose state would
 // be lost with the checkout.
 func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
-	if err := w.forgetBackend(); err != nil {
+	if err := w.forget(); err != nil {
 		return err
 	}
 	args := []string{"init", "-input=false", "-no-color"}
@@ -46,15 +50,7 @@ func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
 		args = append(args, "-backend-config="+key+"="+w.t.Root.BackendConfig[key])
 	}
 	c := call{args: args, sink: sink}
-	use, err := w.cacheUse()
-	if err != nil {
-		return err
-	}
-	res, err := w.initWith(ctx, c, use)
-	if err == nil && res.ExitCode != 0 && use == cacheRead {
-		// The cache may lack what the lock file names after all.
-		res, err = w.initWith(ctx, c, cacheWrite)
-	}
+	res, err := w.initWithCache(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -64,36 +60,60 @@ func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
 	return w.checkState()
 }
 
-// initWith holds the cache's lock as the use needs: the tool's plugin cache is
-// not made for parallel inits.
-func (w *workdir) initWith(ctx context.Context, c call, use cacheUse) (exec.Result, error) {
-	if use != cacheNone {
-		l, err := exec.LockFile(ctx, filepath.Join(w.d.cfg.CacheDir, ".lock"), use == cacheRead)
+// initWithCache runs init with the providers that earlier inits downloaded, and
+// keeps what this one downloads. A lock file without a checksum that fits an
+// unpacked package makes the tool refuse the cache's; then it downloads.
+func (w *workdir) initWithCache(ctx context.Context, c call) (exec.Result, error) {
+	cfg := w.d.cfg
+	if cfg.CacheDir == "" || cfg.Mirror != "" {
+		return w.run(ctx, c)
+	}
+	download, err := w.mayDownload()
+	if err != nil {
+		return exec.Result{}, err
+	}
+	if download {
+		l, err := exec.LockFile(ctx, filepath.Join(cfg.CacheDir, ".lock"))
 		if err != nil {
 			return exec.Result{}, fmt.Errorf("init of root %s: %w", w.t.Root.Name, err)
 		}
 		defer l.Unlock()
 	}
-	if use == cacheWrite {
-		c.writes = append(c.writes, w.d.cfg.CacheDir)
+	res, err := w.run(ctx, c)
+	if err == nil && res.ExitCode != 0 && strings.Contains(string(res.Stderr), lockMismatch) {
+		if err := w.writeCLIConfig(false); err != nil {
+			return exec.Result{}, err
+		}
+		res, err = w.run(ctx, c)
 	}
-	return w.run(ctx, c)
+	if err != nil || res.ExitCode != 0 {
+		return res, err
+	}
+	return res, w.keepProviders()
 }
+
+// lockMismatch is what terraform and tofu say of a package whose checksums the
+// lock file lacks.
+const lockMismatch = "checksums previously recorded in the dependency lock file"
 
 // dataDir is where the tool keeps a working directory's own state.
 const dataDir = ".terraform"
 
-// forgetBackend removes what an earlier init of the directory, or the
-// repository itself, recorded about backend and workspace: two roots may share
-// a directory, and init must not ask about migrating between them. A person's
+// forget removes what an earlier init of the directory, or the repository
+// itself, left there. Backend and workspace: two roots may share a directory,
+// and init must not ask about migrating between them. Providers, when they are
+// kept in the cache: only what init itself downloads may get there. A person's
 // own checkout is left as it is.
-func (w *workdir) forgetBackend() error {
+func (w *workdir) forget() error {
 	if w.d.cfg.KeepsCheckout {
 		return nil
 	}
-	for _, name := range []string{"terraform.tfstate", "environment"} {
-		err := w.tree.Remove(filepath.Join(w.rel, dataDir, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names := []string{"terraform.tfstate", "environment"}
+	if w.d.cfg.CacheDir != "" {
+		names = append(names, "providers")
+	}
+	for _, name := range names {
+		if err := w.tree.RemoveAll(filepath.Join(w.rel, dataDir, name)); err != nil {
 			return fmt.Errorf("preparing root %s: %w", w.t.Root.Name, err)
 		}
 	}
@@ -150,7 +170,7 @@ const lockFileName = ".terraform.lock.hcl"
 func (w *workdir) keepLockFile() error {
 	data, found, err := w.readSmall(filepath.Join(w.rel, lockFileName))
 	if err == nil && found {
-		err = os.WriteFile(filepath.Join(w.t.RunDir, locksFile), data, 0o600)
+		err = w.runDir.WriteFile(locksFile, data, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("saving the lock file of root %s: %w", w.t.Root.Name, err)
@@ -160,7 +180,7 @@ func (w *workdir) keepLockFile() error {
 
 // restoreLockFile puts the plan's provider selections in place.
 func (w *workdir) restoreLockFile() error {
-	data, err := os.ReadFile(filepath.Join(w.t.RunDir, locksFile))
+	data, err := w.runDir.ReadFile(locksFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -37,15 +37,16 @@ func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (e
 	if err := w.init(ctx, sink); err != nil {
 		return engine.Planned{}, err
 	}
+	// Before the plan runs code that could change it.
+	if err := w.keepLockFile(); err != nil {
+		return engine.Planned{}, err
+	}
 	p := engine.Planned{Target: t, Engine: name, File: filepath.Join(t.RunDir, planFile)}
 	if p.NoChanges, err = w.plan(ctx, sink); err != nil {
 		return engine.Planned{}, err
 	}
-	if p.Hash, err = takeFile(w.scratch, savedPlan, p.File); err != nil {
+	if p.Hash, err = takeFile(w.private, savedPlan, w.runDir, planFile); err != nil {
 		return engine.Planned{}, fmt.Errorf("saving the plan of root %s: %w", t.Root.Name, err)
-	}
-	if err := w.keepLockFile(); err != nil {
-		return engine.Planned{}, err
 	}
 	plan, err := w.document(ctx, call{args: []string{"show", "-json", p.File}, reads: []string{p.File}, json: true})
 	if err != nil {

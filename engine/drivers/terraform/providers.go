@@ -13,38 +13,31 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// cacheUse is what an init does with the plugin cache.
-type cacheUse int
-
-const (
-	cacheNone  cacheUse = iota // no provider is needed, or there is no cache
-	cacheRead                  // every provider is there already
-	cacheWrite                 // something may have to be downloaded
-)
-
-// cacheUse guesses from the configuration's text. A wrong guess costs time or
-// a second init, never a wrong plan: the tool checks every package itself.
-func (w *workdir) cacheUse() (cacheUse, error) {
-	if w.d.cfg.CacheDir == "" {
-		return cacheNone, nil
-	}
+// mayDownload guesses whether an init has to download a provider that the
+// cache lacks. Such inits go one after another, so that roots which need the
+// same provider download it once; a wrong guess costs time only.
+func (w *workdir) mayDownload() (bool, error) {
 	tree := w.tree.FS()
 	dirs, err := moduleDirs(tree, filepath.ToSlash(w.rel), moduleCalls)
 	if err != nil {
-		return cacheNone, fmt.Errorf("reading the modules of root %s: %w", w.t.Root.Name, err)
+		return false, fmt.Errorf("reading the modules of root %s: %w", w.t.Root.Name, err)
 	}
 	builtin := true
 	for _, dir := range dirs {
 		builtin = builtin && onlyBuiltin(tree, dir)
 	}
 	if builtin {
-		return cacheNone, nil
+		return false, nil
 	}
 	data, found, err := w.readSmall(filepath.Join(w.rel, lockFileName))
-	if err != nil || !found || !cached(w.d.cfg.CacheDir, data) {
-		return cacheWrite, err
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("reading the lock file of root %s: %w", w.t.Root.Name, err)
+	case found:
+		return !cached(w.d.cfg.CacheDir, data), nil
 	}
-	return cacheRead, nil
+	packages, err := filepath.Glob(filepath.Join(w.d.cfg.CacheDir, "*", "*", "*", "*"))
+	return len(packages) == 0, err
 }
 
 // onlyBuiltin reports whether a module surely needs no provider but the one

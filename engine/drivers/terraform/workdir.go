@@ -21,7 +21,9 @@ type workdir struct {
 	tree    *os.Root // the worktree: nothing of it is reached through links out
 	rel     string   // the root's directory, relative to the worktree
 	dir     string   // the same, absolute
-	scratch string
+	scratch string   // a directory for the runs' own files
+	private *os.Root // the scratch directory, whatever its path leads to later
+	runDir  *os.Root
 	env     []string
 	unlock  func()
 }
@@ -78,33 +80,56 @@ func (w *workdir) prepare() error {
 	if err := checkPairs(w.t.Credentials); err != nil {
 		return fail(err)
 	}
-	// Others may pass through, for isolation by user, but not look in.
-	if err := os.MkdirAll(w.t.RunDir, 0o711); err != nil { //nolint:gosec // a directory
+	if err := w.openDirs(); err != nil {
 		return fail(err)
 	}
-	scratch, err := os.MkdirTemp(w.d.cfg.TempDir, "chant-")
-	if err == nil {
-		scratch, err = filepath.EvalSymlinks(scratch)
+	if err := w.writeCLIConfig(true); err != nil {
+		return err
 	}
-	if err != nil {
-		return fail(err)
-	}
-	w.scratch = scratch
-	for _, name := range []string{"home", "tmp"} {
-		if err := os.Mkdir(filepath.Join(scratch, name), 0o700); err != nil {
-			return fail(err)
-		}
-	}
-	config := filepath.Join(scratch, "cli.tfrc")
-	if err := os.WriteFile(config, []byte(cliConfig(w.d.cfg)), 0o600); err != nil {
-		return fail(err)
-	}
-	w.env = exec.BaseEnv(filepath.Join(scratch, "home"), filepath.Join(scratch, "tmp"),
-		"TF_CLI_CONFIG_FILE="+config, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
+	w.env = exec.BaseEnv(filepath.Join(w.scratch, "home"), filepath.Join(w.scratch, "tmp"),
+		"TF_CLI_CONFIG_FILE="+filepath.Join(w.scratch, cliConfigFile), "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
 	if w.t.Root.Workspace != "" {
 		w.env = append(w.env, "TF_WORKSPACE="+w.t.Root.Workspace)
 	}
 	w.env = append(append(w.env, w.d.cfg.Env...), w.t.Credentials...)
+	return nil
+}
+
+// openDirs makes the run's and the scratch directory and holds on to both
+// before any code of a checkout runs.
+func (w *workdir) openDirs() error {
+	// Others may pass through, for isolation by user, but not look in.
+	err := os.MkdirAll(w.t.RunDir, 0o711) //nolint:gosec // a directory
+	if err != nil {
+		return err
+	}
+	if w.runDir, err = os.OpenRoot(w.t.RunDir); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp(w.d.cfg.TempDir, "chant-")
+	if err != nil {
+		return err
+	}
+	if w.scratch, err = filepath.EvalSymlinks(scratch); err != nil {
+		return err
+	}
+	if w.private, err = os.OpenRoot(w.scratch); err != nil {
+		return err
+	}
+	return errors.Join(w.private.Mkdir("home", 0o700), w.private.Mkdir("tmp", 0o700))
+}
+
+const cliConfigFile = "cli.tfrc"
+
+// writeCLIConfig puts the tool's configuration into the scratch directory.
+func (w *workdir) writeCLIConfig(useCache bool) error {
+	err := errors.Join(
+		w.private.RemoveAll(cliConfigFile),
+		w.private.WriteFile(cliConfigFile, []byte(cliConfig(w.d.cfg, useCache)), 0o644),
+	)
+	if err != nil {
+		return fmt.Errorf("preparing root %s: %w", w.t.Root.Name, err)
+	}
 	return nil
 }
 
@@ -115,8 +140,10 @@ func (w *workdir) close() {
 	if w.scratch != "" {
 		_ = os.RemoveAll(w.scratch)
 	}
-	if w.tree != nil {
-		_ = w.tree.Close()
+	for _, dir := range []*os.Root{w.tree, w.private, w.runDir} {
+		if dir != nil {
+			_ = dir.Close()
+		}
 	}
 }
 
@@ -125,7 +152,6 @@ type call struct {
 	args     []string
 	sink     engine.Sink // nil: nothing is shown
 	json     bool        // the output is a document: only certain secrets are masked
-	writes   []string    // further writable paths
 	reads    []string    // further readable paths
 	detached bool
 }
@@ -141,7 +167,7 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 	}
 	cfg := w.d.cfg
 	view := exec.View{
-		ReadWrite: append([]string{w.t.Worktree, w.scratch}, c.writes...),
+		ReadWrite: []string{w.t.Worktree, w.scratch},
 		ReadOnly:  append([]string{w.d.binary}, c.reads...),
 		Shared:    cfg.Writable,
 		Limits:    cfg.Limits, Detached: c.detached,
