@@ -19,15 +19,16 @@ import (
 	"github.com/chant-bot/chant/engine/green"
 )
 
-// ErrNotFound: the object does not exist or the token cannot see it; a forge
-// answers 404 for both.
+// ErrNotFound says that the object does not exist or that the token cannot see
+// it; a forge answers 404 for both.
 var ErrNotFound = errors.New("not found on the forge")
 
-// ErrNotSupported: this forge has no such thing; the caller degrades by name.
+// ErrNotSupported says that this forge has no such thing; the caller degrades
+// by name.
 var ErrNotSupported = errors.New("not supported by this forge")
 
-// RateLimited: no call before Until.
-type RateLimited struct {
+// RateLimited asks for no call before Until.
+type RateLimited struct { //nolint:errname // reads as what the forge says
 	Until     time.Time
 	Secondary bool
 }
@@ -36,8 +37,9 @@ func (e *RateLimited) Error() string {
 	return fmt.Sprintf("rate limited until %s", e.Until.UTC().Format(time.RFC3339))
 }
 
-// Forbidden: the token may not; Permission names what is needed when known.
-type Forbidden struct{ Call, Permission string }
+// Forbidden says that the token may not; Permission names what is needed when
+// known.
+type Forbidden struct{ Call, Permission string } //nolint:errname // reads as what the forge says
 
 func (e *Forbidden) Error() string {
 	if e.Permission == "" {
@@ -46,8 +48,8 @@ func (e *Forbidden) Error() string {
 	return fmt.Sprintf("%s: forbidden, needs permission %s", e.Call, e.Permission)
 }
 
-// Rejected: the forge refused what we sent (HTTP 422 or the like).
-type Rejected struct{ Call, Message string }
+// Rejected says that the forge refused what we sent (HTTP 422 or the like).
+type Rejected struct{ Call, Message string } //nolint:errname // reads as what the forge says
 
 func (e *Rejected) Error() string { return e.Call + ": " + e.Message }
 
@@ -220,7 +222,7 @@ type GitAccess interface {
 }
 
 // Forge is one connection: everything of one instance under one credential.
-type Forge interface {
+type Forge interface { //nolint:interfacebloat // the sum of the small ones above
 	Instance() engine.Instance
 	Changes
 	Repos

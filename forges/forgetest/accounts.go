@@ -86,12 +86,12 @@ func (f *GitHub) account(login, kind string) *User {
 	return u
 }
 
-// webFlow is the account GitHub commits as when a button was pressed.
-func (f *GitHub) webFlow() (*User, Person) {
-	u := f.account("web-flow", typeUser)
+// webFlow is who commits when a button was pressed; its address belongs to an
+// account of its own.
+func (f *GitHub) webFlow() Person {
 	p := Person{Name: "GitHub", Email: "noreply@github.com"}
-	f.emails[p.Email] = u
-	return u, p
+	f.emails[p.Email] = f.account("web-flow", typeUser)
+	return p
 }
 
 // Team is a team of an organisation.
@@ -130,26 +130,21 @@ func (t *Team) set(state string, users []*User) {
 	}
 }
 
-// roles are GitHub's repository roles, lowest first, with the legacy
-// permission each is reported as.
-var roles = []struct{ role, legacy string }{
-	{"none", "none"}, {"read", "read"}, {"triage", "read"},
-	{"write", "write"}, {"maintain", "write"}, {"admin", "admin"},
-}
+// roles are GitHub's repository roles, lowest first.
+func roles() []string { return []string{"none", "read", "triage", "write", "maintain", "admin"} }
 
+// legacyPermission is what a role is reported as.
 func legacyPermission(role string) string {
-	for _, r := range roles {
-		if r.role == role {
-			return r.legacy
-		}
+	switch role {
+	case "none", "admin":
+		return role
+	case "write", "maintain":
+		return "write"
 	}
-	return "read" // a custom role's base
+	return "read" // triage, and the base of a custom role
 }
 
 // atLeast says whether a role grants what level asks.
 func atLeast(role, level string) bool {
-	rank := func(name string) int {
-		return slices.IndexFunc(roles, func(r struct{ role, legacy string }) bool { return r.role == name })
-	}
-	return rank(role) >= rank(level)
+	return slices.Index(roles(), role) >= slices.Index(roles(), level)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -130,9 +131,7 @@ func match(pattern, path []string, params map[string]string) bool {
 	if len(path) != len(pattern) {
 		return false
 	}
-	for k, v := range found {
-		params[k] = v
-	}
+	maps.Copy(params, found)
 	return true
 }
 
@@ -228,8 +227,7 @@ func (c *call) redirect(id int64) *APIError {
 func (c *call) decode(into any) *APIError {
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
-		var tooLong *http.MaxBytesError
-		if errors.As(err, &tooLong) {
+		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			return &APIError{Status: http.StatusRequestEntityTooLarge, Message: "Request Entity Too Large"}
 		}
 		return &APIError{Status: http.StatusBadRequest, Message: "Problems reading the body"}
@@ -260,9 +258,9 @@ func (c *call) pull() (*Pull, *APIError) {
 	return p, nil
 }
 
-// commitParam resolves a path parameter that may be a sha, a branch or a tag.
-func (c *call) commitParam(name string) (string, *APIError) {
-	rev := c.params[name]
+// commitParam resolves the path's ref: a sha, a branch or a tag.
+func (c *call) commitParam() (string, *APIError) {
+	rev := c.params["ref"]
 	for _, full := range []string{"refs/heads/" + rev, "refs/tags/" + rev} {
 		if at, ok := c.repo.refs[full]; ok {
 			return at.commit, nil
@@ -276,8 +274,7 @@ func (c *call) commitParam(name string) (string, *APIError) {
 
 // fault500 turns a failure of the fake itself into an answer.
 func fault500(err error) *APIError {
-	var refused *APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*APIError](err); ok {
 		return refused
 	}
 	return &APIError{Status: http.StatusInternalServerError, Message: err.Error()}

@@ -29,7 +29,7 @@ func (c *call) postStatus() (int, any, *APIError) {
 }
 
 func (c *call) listStatuses() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -39,7 +39,7 @@ func (c *call) listStatuses() (int, any, *APIError) {
 // combinedStatus is failure with any error or failure, pending with any
 // pending or with none at all, else success.
 func (c *call) combinedStatus() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -65,7 +65,7 @@ func (c *call) combinedStatus() (int, any, *APIError) {
 
 // listChecks shows the latest run of each name unless asked for all.
 func (c *call) listChecks() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}

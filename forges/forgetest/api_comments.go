@@ -179,7 +179,7 @@ func (c *call) postReply() (int, any, *APIError) {
 }
 
 func (c *call) listCommitComments() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -188,7 +188,7 @@ func (c *call) listCommitComments() (int, any, *APIError) {
 }
 
 func (c *call) postCommitComment() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}

@@ -159,7 +159,7 @@ func (c *call) mergePull() (int, any, *APIError) {
 // commitPulls lists the merged pull request that brought a commit to the
 // default branch, or else merged and open ones that carry it.
 func (c *call) commitPulls() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -179,7 +179,7 @@ func (c *call) commitPulls() (int, any, *APIError) {
 }
 
 func (c *call) getCommit() (int, any, *APIError) {
-	sha, err := c.commitParam("ref")
+	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}

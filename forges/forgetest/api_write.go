@@ -15,17 +15,17 @@ import (
 const rateLimit = 5000
 
 func limitHeaders(h http.Header, remaining int, reset time.Time) {
-	h.Set("X-RateLimit-Limit", strconv.Itoa(rateLimit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(remaining))
-	h.Set("X-RateLimit-Used", strconv.Itoa(rateLimit-remaining))
-	h.Set("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))
-	h.Set("X-RateLimit-Resource", "core")
+	h.Set("X-Ratelimit-Limit", strconv.Itoa(rateLimit))
+	h.Set("X-Ratelimit-Remaining", strconv.Itoa(remaining))
+	h.Set("X-Ratelimit-Used", strconv.Itoa(rateLimit-remaining))
+	h.Set("X-Ratelimit-Reset", strconv.FormatInt(reset.Unix(), 10))
+	h.Set("X-Ratelimit-Resource", "core")
 }
 
 func writeError(w http.ResponseWriter, e *APIError) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	if e.Accepted != "" {
-		w.Header().Set("X-Accepted-GitHub-Permissions", e.Accepted)
+		w.Header().Set("X-Accepted-Github-Permissions", e.Accepted)
 	}
 	body := object{"message": e.Message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(e.Status)}
 	if len(e.Errors) > 0 {
@@ -53,7 +53,7 @@ func (c *call) write(status int, body any) {
 		return
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("X-GitHub-Media-Type", "github.v3; format=json")
+	h.Set("X-Github-Media-Type", "github.v3; format=json")
 	if c.r.Method == http.MethodGet && status == http.StatusOK {
 		sum := sha256.Sum256(append([]byte(c.r.Header.Get("Authorization")+"\n"), data...))
 		etag := fmt.Sprintf(`W/"%x"`, sum)

@@ -27,6 +27,7 @@ type Status struct {
 
 type status struct {
 	Status
+
 	sha string
 	at  time.Time
 }
@@ -39,6 +40,7 @@ type CheckRun struct {
 
 type checkRun struct {
 	CheckRun
+
 	sha       string
 	suite     int64
 	started   time.Time
@@ -141,7 +143,7 @@ func (r *Repo) Status(sha, context string) Status {
 func (r *Repo) SetCheck(sha, name, state, conclusion string) (CheckRun, error) {
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	if !r.hasCommit(context.Background(), sha) {
+	if !r.hasCommit(r.f.life, sha) {
 		return CheckRun{}, unprocessable("No commit found for SHA: " + sha)
 	}
 	if (state == "completed") != (conclusion != "") {

@@ -84,6 +84,7 @@ func (c *comment) htmlURL() string {
 		return fmt.Sprintf("%s#discussion_r%d", c.pull.htmlURL(), c.id)
 	case CommitComment:
 		return fmt.Sprintf("%s/%s/commit/%s#commitcomment-%d", c.repo.f.URL(), c.repo.fullName(), c.sha, c.id)
+	case IssueComment:
 	}
 	return fmt.Sprintf("%s#issuecomment-%d", c.pull.htmlURL(), c.id)
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // GitHub still sends the legacy signature
+	"crypto/sha1" // GitHub still sends the legacy signature too
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -58,7 +58,6 @@ type deliverer struct {
 	faults *Faults
 	client *http.Client
 	ended  chan struct{}
-	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -69,13 +68,13 @@ type deliverer struct {
 }
 
 type sending struct {
-	hook *hook
 	Delivery
+
+	hook *hook
 }
 
-func newDeliverer(faults *Faults) *deliverer {
-	ctx, cancel := context.WithCancel(context.Background())
-	d := &deliverer{faults: faults, client: &http.Client{Timeout: answerTime}, ended: make(chan struct{}), cancel: cancel}
+func newDeliverer(ctx context.Context, faults *Faults) *deliverer {
+	d := &deliverer{faults: faults, client: &http.Client{Timeout: answerTime}, ended: make(chan struct{})}
 	d.changed = sync.NewCond(&d.mu)
 	go d.run(ctx)
 	return d
@@ -143,8 +142,8 @@ func (d *deliverer) send(ctx context.Context, s *sending) int {
 	return resp.StatusCode
 }
 
+// stop ends the deliveries; the context of newDeliverer is done by then.
 func (d *deliverer) stop() {
-	d.cancel()
 	d.mu.Lock()
 	d.closed = true
 	d.changed.Broadcast()
@@ -252,11 +251,11 @@ func (h *hook) header(d Delivery) http.Header {
 	header := http.Header{}
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", "GitHub-Hookshot/fa4e000")
-	header.Set("X-GitHub-Hook-ID", fmt.Sprint(h.id))
-	header.Set("X-GitHub-Event", d.Event)
-	header.Set("X-GitHub-Delivery", d.GUID)
-	header.Set("X-GitHub-Hook-Installation-Target-Type", target)
-	header.Set("X-GitHub-Hook-Installation-Target-ID", fmt.Sprint(targetID))
+	header.Set("X-Github-Hook-Id", fmt.Sprint(h.id))
+	header.Set("X-Github-Event", d.Event)
+	header.Set("X-Github-Delivery", d.GUID)
+	header.Set("X-Github-Hook-Installation-Target-Type", target)
+	header.Set("X-Github-Hook-Installation-Target-Id", fmt.Sprint(targetID))
 	if h.secret != "" {
 		header.Set("X-Hub-Signature", "sha1="+sign(sha1.New, h.secret, d.Body))
 		header.Set("X-Hub-Signature-256", "sha256="+sign(sha256.New, h.secret, d.Body))

@@ -212,7 +212,7 @@ func (r *Repo) QueueGroup(by *User, pulls ...*Pull) (string, error) {
 			if err != nil || !ok {
 				return errors.Join(err, notMergeable())
 			}
-			_, flow := r.f.webFlow()
+			flow := r.f.webFlow()
 			message := fmt.Sprintf("Merge pull request #%d\n", p.Number)
 			if head, err = r.commitTree(ctx, tree, []string{head, p.head.sha}, flow, flow, r.f.now(), message); err != nil {
 				return err
@@ -243,7 +243,7 @@ func newGUID() string {
 }
 
 func headerID(h http.Header) int64 {
-	id, err := strconv.ParseInt(h.Get("X-GitHub-Hook-ID"), 10, 64)
+	id, err := strconv.ParseInt(h.Get("X-Github-Hook-Id"), 10, 64)
 	if err != nil {
 		return 0
 	}

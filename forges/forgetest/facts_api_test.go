@@ -175,7 +175,7 @@ func TestAMissingPermissionIs403AndAHiddenRepository404(t *testing.T) {
 		if status != try.want {
 			t.Errorf("%s %s: %d %v", try.method, try.path, status, answer)
 		}
-		if status == 403 && (answer["message"] != "Resource not accessible by integration" || header.Get("X-Accepted-GitHub-Permissions") == "") {
+		if status == 403 && (answer["message"] != "Resource not accessible by integration" || header.Get("X-Accepted-Github-Permissions") == "") {
 			t.Errorf("%s: %v", try.path, answer)
 		}
 	}

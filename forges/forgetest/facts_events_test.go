@@ -55,9 +55,11 @@ func TestAnAnnotatedTagsPushNamesTheTagObject(t *testing.T) {
 	quiet(t, w.GitHub)
 	tags := Must(w.repo.Tags())
 	var push struct {
-		After      string
-		Ref        string
-		HeadCommit struct{ ID string } `json:"head_commit"`
+		After      string `json:"after"`
+		Ref        string `json:"ref"`
+		HeadCommit struct {
+			ID string `json:"id"`
+		} `json:"head_commit"`
 	}
 	if err := json.Unmarshal([]byte(w.box.got[0].body), &push); err != nil {
 		t.Fatal(err)
@@ -122,11 +124,11 @@ func TestDeliveriesAreSignedAndKeepTheirGUIDWhenSentAgain(t *testing.T) {
 	app := w.jwt(t, -time.Minute, time.Minute)
 	_, _, data := w.raw(t, app, "GET", "app/hook/deliveries?per_page=1", nil)
 	var list []struct {
-		ID         int64
-		GUID       string
-		Redelivery bool
+		ID         int64  `json:"id"`
+		GUID       string `json:"guid"`
+		Redelivery bool   `json:"redelivery"`
 	}
-	if err := json.Unmarshal(data, &list); err != nil || len(list) != 1 || list[0].GUID != last.header.Get("X-GitHub-Delivery") {
+	if err := json.Unmarshal(data, &list); err != nil || len(list) != 1 || list[0].GUID != last.header.Get("X-Github-Delivery") {
 		t.Fatalf("%s %v", data, err)
 	}
 	if status, _, _ := w.raw(t, app, "POST", fmt.Sprintf("app/hook/deliveries/%d/attempts", list[0].ID), nil); status != 202 {
@@ -134,7 +136,7 @@ func TestDeliveriesAreSignedAndKeepTheirGUIDWhenSentAgain(t *testing.T) {
 	}
 	quiet(t, w.GitHub)
 	again := w.box.got[len(w.box.got)-1]
-	if again.header.Get("X-GitHub-Delivery") != list[0].GUID || again.body != last.body {
+	if again.header.Get("X-Github-Delivery") != list[0].GUID || again.body != last.body {
 		t.Fatal("the second delivery is another one")
 	}
 	first := list[0].ID

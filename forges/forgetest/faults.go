@@ -31,6 +31,7 @@ type Faults struct {
 
 type requestFault struct {
 	Match
+
 	left   int // 0: for ever
 	answer func(w http.ResponseWriter, r *http.Request)
 	// after: the request is carried out and its answer is lost.

@@ -18,6 +18,7 @@ package forgetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -47,6 +48,11 @@ type GitHub struct {
 	// Faults scripts what goes wrong.
 	Faults *Faults
 
+	// life is the fake's own: its Go methods act as people do, without a
+	// context.
+	life context.Context //nolint:containedctx // see above
+	end  context.CancelFunc
+
 	options Options
 	dir     string
 	ownDir  bool
@@ -75,7 +81,7 @@ type GitHub struct {
 // TB is the part of testing.TB that Start needs.
 type TB interface {
 	Helper()
-	Cleanup(func())
+	Cleanup(f func())
 	TempDir() string
 	Fatalf(format string, args ...any)
 }
@@ -93,7 +99,10 @@ func Start(t TB) *GitHub {
 
 // NewGitHub starts a fake on a loopback address. Close ends it.
 func NewGitHub(o Options) (*GitHub, error) {
+	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // the fake outlives every call, until Close
 	f := &GitHub{
+		life:     life,
+		end:      end,
 		options:  o,
 		dir:      o.Dir,
 		accounts: map[string]*User{},
@@ -127,7 +136,7 @@ func NewGitHub(o Options) (*GitHub, error) {
 		return nil, fmt.Errorf("making the git home: %w", err)
 	}
 	f.Faults = newFaults()
-	f.hooks = newDeliverer(f.Faults)
+	f.hooks = newDeliverer(f.life, f.Faults)
 	return f, f.listen()
 }
 
@@ -144,14 +153,15 @@ func (f *GitHub) listen() error {
 
 // Close stops the server and the deliveries and removes a temporary directory.
 func (f *GitHub) Close() error {
+	f.end()
 	f.Faults.releaseAll()
 	f.hooks.stop()
 	err := f.server.Close()
-	<-f.served
+	if served := <-f.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	if f.ownDir {
-		if rerr := os.RemoveAll(f.dir); err == nil {
-			err = rerr
-		}
+		err = errors.Join(err, os.RemoveAll(f.dir))
 	}
 	return err
 }
@@ -197,7 +207,7 @@ func (f *GitHub) nextID() int64 {
 // Must unwraps a result in tests and demos whose setup cannot sensibly go on.
 func Must[T any](v T, err error) T {
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // a Must function
 	}
 	return v
 }

@@ -17,6 +17,7 @@ import (
 // inbox is a receiver that remembers what it got.
 type inbox struct {
 	*httptest.Server
+
 	mu  sync.Mutex
 	got []received
 }
@@ -49,7 +50,7 @@ func (b *inbox) events() []string {
 	defer b.mu.Unlock()
 	var out []string
 	for _, r := range b.got {
-		name := r.header.Get("X-GitHub-Event")
+		name := r.header.Get("X-Github-Event")
 		if _, rest, ok := strings.Cut(r.body, `"action":"`); ok {
 			action, _, _ := strings.Cut(rest, `"`)
 			name += " " + action
@@ -77,6 +78,7 @@ func quiet(t *testing.T, f *GitHub) {
 // world is a fake with one repository, an app and two people.
 type world struct {
 	*GitHub
+
 	repo       *Repo
 	app        *App
 	in         *Installation

@@ -32,7 +32,7 @@ func (f *GitHub) gitEnv(ctx context.Context, dir string, stdin io.Reader, env []
 
 func (f *GitHub) gitBaseEnv() []string {
 	return []string{
-		"PATH=" + searchPath(), "HOME=" + filepath.Join(f.dir, "home"), "LANG=C.UTF-8",
+		"HOME=" + filepath.Join(f.dir, "home"), "LANG=C.UTF-8",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
 	}
 }

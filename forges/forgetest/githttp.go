@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"os/exec"
@@ -135,9 +136,7 @@ func (b *bufferedAnswer) WriteHeader(status int)      { b.status = status }
 func (b *bufferedAnswer) Write(p []byte) (int, error) { return b.body.Write(p) }
 
 func (b *bufferedAnswer) copyTo(w http.ResponseWriter) {
-	for name, values := range b.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), b.header)
 	w.WriteHeader(b.status)
 	_, _ = w.Write(b.body.Bytes()) // the client may be gone
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // Merge merges the pull request for an account as the button would: method is
@@ -44,7 +45,7 @@ func notMergeable() *APIError {
 func (p *Pull) land(ctx context.Context, method string, by *User) (string, []string, error) {
 	r := p.Repo
 	base := r.refs["refs/heads/"+p.base.branch].commit
-	_, webFlow := p.f.webFlow()
+	webFlow := p.f.webFlow()
 	if method == "rebase" {
 		return p.rebase(ctx, base, webFlow)
 	}
@@ -137,7 +138,7 @@ func (p *Pull) checkMergeable(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	_, webFlow := p.f.webFlow()
+	webFlow := p.f.webFlow()
 	message := fmt.Sprintf("Merge %s into %s\n", p.head.sha, base)
 	p.testMerge, err = p.Repo.commitTree(ctx, tree, []string{base, p.head.sha}, webFlow, webFlow, p.f.now(), message)
 	if err != nil {
@@ -158,10 +159,8 @@ func (p *Pull) carries(ctx context.Context, sha string) bool {
 		return false
 	}
 	for _, list := range [][]string{own, p.commits, {p.landed}} {
-		for _, c := range list {
-			if c == sha {
-				return true
-			}
+		if slices.Contains(list, sha) {
+			return true
 		}
 	}
 	return false

@@ -61,7 +61,7 @@ func (r *Repo) OpenFromFork(by *User, fork *Repo, head, base, title string) (*Pu
 func (r *Repo) openPull(by *User, from *Repo, head, base, title string, draft bool) (*Pull, error) {
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	ctx := context.Background()
+	ctx := r.f.life
 	headTip, headOK := from.refs["refs/heads/"+head]
 	baseTip, baseOK := r.refs["refs/heads/"+base]
 	if !headOK {

@@ -112,7 +112,7 @@ func (r *Repo) changing(by *User, change func(ctx context.Context) error) error 
 	defer r.pushing.Unlock()
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	ctx := context.Background()
+	ctx := r.f.life
 	if err := change(ctx); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (r *Repo) DeleteTags(by *User, names ...string) error {
 func (r *Repo) Tags() ([]Tag, error) {
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	refs, err := r.readRefs(context.Background())
+	refs, err := r.readRefs(r.f.life)
 	if err != nil {
 		return nil, err
 	}
@@ -214,12 +214,12 @@ func (r *Repo) Tags() ([]Tag, error) {
 
 // Head is the tip of a branch; an error when there is none.
 func (r *Repo) Head(branch string) (string, error) {
-	return r.resolve(context.Background(), "refs/heads/"+branch)
+	return r.resolve(r.f.life, "refs/heads/"+branch)
 }
 
 // ReadFile reads a file at any revision.
 func (r *Repo) ReadFile(rev, path string) (string, error) {
-	out, err := r.f.git(context.Background(), r.dir, nil, "cat-file", "blob", rev+":"+path)
+	out, err := r.f.git(r.f.life, r.dir, nil, "cat-file", "blob", rev+":"+path)
 	if err != nil {
 		return "", fmt.Errorf("reading %s at %s: %w", path, rev, err)
 	}
@@ -228,14 +228,12 @@ func (r *Repo) ReadFile(rev, path string) (string, error) {
 
 // Files lists every path at a revision.
 func (r *Repo) Files(rev string) ([]string, error) {
-	out, err := r.f.git(context.Background(), r.dir, nil, "ls-tree", "-r", "-z", "--name-only", rev)
+	out, err := r.f.git(r.f.life, r.dir, nil, "ls-tree", "-r", "-z", "--name-only", rev)
 	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), err
 }
 
 // Dir is the bare repository, for assertions with git itself.
 func (r *Repo) Dir() string { return r.dir }
-
-func searchPath() string { return os.Getenv("PATH") }
 
 func appendFile(path, text string) (err error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)

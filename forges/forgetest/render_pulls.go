@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,7 +81,7 @@ func (f *GitHub) renderBranch(b branchRef, author *User) object {
 // renderPull is a pull request as GET and webhooks show it.
 func (f *GitHub) renderPull(p *Pull) object {
 	o := f.renderPullItem(p)
-	commits, err := p.commitsOf(context.Background())
+	commits, err := p.commitsOf(f.life)
 	if err != nil {
 		commits = nil // the shape matters more than the count
 	}

@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -58,7 +57,7 @@ func (f *GitHub) createRepo(owner *User, name string) (*Repo, error) {
 		suites: map[string]int64{},
 	}
 	r.dir = filepath.Join(f.dir, fmt.Sprintf("%d.git", r.ID))
-	if err := f.initBare(context.Background(), r.dir); err != nil {
+	if err := f.initBare(f.life, r.dir); err != nil {
 		return nil, fmt.Errorf("creating %s/%s: %w", owner.Login, name, err)
 	}
 	f.repos[r.ID] = r
@@ -210,11 +209,11 @@ func (r *Repo) Fork(u *User) (*Repo, error) {
 		return nil, err
 	}
 	fork.parent, fork.public = r, r.public
-	_, err = r.f.git(context.Background(), fork.dir, nil, "fetch", "--quiet", r.dir, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+	_, err = r.f.git(r.f.life, fork.dir, nil, "fetch", "--quiet", r.dir, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 	if err != nil {
 		return nil, fmt.Errorf("forking %s: %w", r.fullName(), err)
 	}
-	fork.refs, err = fork.readRefs(context.Background())
+	fork.refs, err = fork.readRefs(r.f.life)
 	return fork, err
 }
 

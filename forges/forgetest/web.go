@@ -46,8 +46,7 @@ func (f *GitHub) pages() http.Handler {
 
 func writePageError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
-	var refused *APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*APIError](err); ok {
 		status = refused.Status
 	}
 	http.Error(w, err.Error(), status)

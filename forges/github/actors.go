@@ -84,8 +84,8 @@ func (c *Conn) Permission(ctx context.Context, repo engine.Repo, login string) (
 	return forges.NoAccess, nil
 }
 
-// TeamMember: somebody who has not accepted the invitation is no member, and
-// neither is anybody in a team we cannot see.
+// TeamMember tells members: somebody who has not accepted the invitation is
+// none, and neither is anybody in a team we cannot see.
 func (c *Conn) TeamMember(ctx context.Context, org, team, login string) (bool, error) {
 	if !ownerPattern.MatchString(org) || !teamPattern.MatchString(team) || !loginPattern.MatchString(login) {
 		return false, fmt.Errorf("github: %q is no member of a team @%s/%s", login, org, team)

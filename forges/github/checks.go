@@ -63,7 +63,7 @@ func (c *Conn) SetStatus(ctx context.Context, repo engine.Repo, sha string, s fo
 		return err
 	}
 	body := &gogithub.RepoStatus{
-		State: gogithub.String(string(s.State)), Context: &s.Context, Description: &s.Description,
+		State: new(string(s.State)), Context: &s.Context, Description: &s.Description,
 	}
 	if s.TargetURL != "" { // an empty one is refused
 		body.TargetURL = &s.TargetURL

@@ -47,6 +47,7 @@ func place(kind engine.CommentKind) (path, needs string, err error) {
 		return "/pulls/comments/%d", pullsRead, nil
 	case engine.CommitComment:
 		return "/comments/%d", "metadata:read", nil
+	case engine.Review: // has an address of another shape
 	}
 	return "", "", fmt.Errorf("github: %q is no kind of comment", kind)
 }
@@ -157,10 +158,10 @@ func (c *Conn) comments(ctx context.Context, kind engine.CommentKind, raw []rawC
 			Ref: engine.CommentRef{Kind: kind, ID: r.ID, Number: r.number()}, Author: actor(r.User), Body: r.Body, URL: r.HTMLURL,
 			CreatedAt: r.CreatedAt.Time, Edited: edited[r.NodeID], ViaApp: r.ViaApp != nil, Commit: cmp.Or(r.OriginalCommitID, r.CommitID),
 		}
-		switch kind {
-		case engine.Review:
+		if kind == engine.Review {
 			comment.CreatedAt = r.SubmittedAt.Time
-		case engine.CommitComment:
+		}
+		if kind == engine.CommitComment {
 			comment.Ref.Commit = r.CommitID
 		}
 		// The update time of an inline comment moves when its review is
@@ -203,7 +204,7 @@ func (c *Conn) React(ctx context.Context, repo engine.Repo, ref engine.CommentRe
 	}[ref.Kind]
 	what := fmt.Sprintf("reacting to %s %d", ref.Kind, ref.ID)
 	var made gogithub.Reaction
-	body := &gogithub.Reaction{Content: gogithub.String(string(r))}
+	body := &gogithub.Reaction{Content: new(string(r))}
 	if _, err := c.do(ctx, request{what, needs, http.MethodPost, path, body}, &made); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func refusal(r request, refused *gogithub.ErrorResponse) error {
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("%s: %w", r.what, forges.ErrNotFound)
 	case http.StatusForbidden:
-		needs := refused.Response.Header.Get("X-Accepted-GitHub-Permissions")
+		needs := refused.Response.Header.Get("X-Accepted-Github-Permissions")
 		if needs == "" {
 			needs = r.needs
 		}

@@ -18,6 +18,7 @@ var instance = engine.Instance{Kind: engine.GitHub, Host: "github.com"}
 // world is a fake GitHub with an app, a repository, two people and an adapter.
 type world struct {
 	*forgetest.GitHub
+
 	app        *forgetest.App
 	in         *forgetest.Installation
 	repo       *forgetest.Repo

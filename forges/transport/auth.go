@@ -12,10 +12,11 @@ import (
 // follows a redirect to a foreign host with the token.
 func Authenticate(next http.RoundTripper, api *url.URL, header func(context.Context) (string, error)) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		req = req.Clone(req.Context())
+		ctx := req.Context()
+		req = req.Clone(ctx)
 		req.Header.Del("Authorization")
 		if req.URL.Scheme == api.Scheme && req.URL.Host == api.Host {
-			value, err := header(req.Context())
+			value, err := header(ctx)
 			if err != nil {
 				closeBody(req)
 				return nil, err
@@ -34,7 +35,7 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// RedirectError: a redirect that was not followed.
+// RedirectError tells of a redirect that was not followed.
 type RedirectError struct {
 	Status int
 	Why    string

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// ErrTooLarge: an answer is longer than the bound.
+// ErrTooLarge says that an answer is longer than the bound.
 var ErrTooLarge = errors.New("the forge's answer is too large")
 
 // Bound fails the read of a response body that is longer than most bytes, so

@@ -2,9 +2,9 @@ package transport
 
 import (
 	"bytes"
-	"container/list"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,20 +19,21 @@ type Cache struct {
 
 	mu    sync.Mutex
 	size  int64
-	order *list.List // of *stored, newest use first
-	byKey map[string]*list.Element
+	uses  uint64 // grows with every use
+	byKey map[string]*stored
 }
 
 type stored struct {
-	key, etag string
-	header    http.Header
-	body      []byte
+	etag   string
+	header http.Header
+	body   []byte
+	used   uint64 // when it was last used, in uses
 }
 
 // NewCache keeps up to most bytes of bodies, the least recently used going
 // first. No single body may take more than an eighth.
 func NewCache(most int64) *Cache {
-	return &Cache{most: most, order: list.New(), byKey: map[string]*list.Element{}}
+	return &Cache{most: most, byKey: map[string]*stored{}}
 }
 
 // Conditional makes reads conditional and replays the stored answer on a 304.
@@ -67,9 +68,9 @@ func (c *Cache) Conditional(next http.RoundTripper, scope string) http.RoundTrip
 func (c *Cache) Forget(scope string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, element := range c.byKey {
+	for key := range c.byKey {
 		if strings.HasPrefix(key, scope+"\n") {
-			c.remove(element)
+			c.remove(key)
 		}
 	}
 }
@@ -77,12 +78,13 @@ func (c *Cache) Forget(scope string) {
 func (c *Cache) get(key string) *stored {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	element, ok := c.byKey[key]
+	entry, ok := c.byKey[key]
 	if !ok {
 		return nil
 	}
-	c.order.MoveToFront(element)
-	return element.Value.(*stored)
+	c.uses++
+	entry.used = c.uses
+	return entry
 }
 
 // keep stores an answer whose body is read to its end.
@@ -93,29 +95,41 @@ func (c *Cache) keep(key string, resp *http.Response) (*http.Response, error) {
 		return nil, fmt.Errorf("reading %s: %w", resp.Request.URL.Path, err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	entry := &stored{key: key, etag: resp.Header.Get("ETag"), header: resp.Header.Clone(), body: body}
+	entry := &stored{etag: resp.Header.Get("ETag"), header: resp.Header.Clone(), body: body}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, ok := c.byKey[key]; ok {
-		c.remove(old)
-	}
+	c.remove(key)
 	if int64(len(body)) > c.most/8 {
 		return resp, nil
 	}
-	c.byKey[key] = c.order.PushFront(entry)
+	c.uses++
+	entry.used = c.uses
+	c.byKey[key] = entry
 	c.size += int64(len(body))
 	for c.size > c.most {
-		c.remove(c.order.Back())
+		c.remove(c.oldest())
 	}
 	return resp, nil
 }
 
-func (c *Cache) remove(element *list.Element) {
-	entry := element.Value.(*stored)
-	c.order.Remove(element)
-	delete(c.byKey, entry.key)
-	c.size -= int64(len(entry.body))
+// oldest is the key that was not used for the longest time. A scan is cheap
+// beside the request that led here.
+func (c *Cache) oldest() string {
+	oldest, when := "", uint64(math.MaxUint64)
+	for key, entry := range c.byKey {
+		if entry.used < when {
+			oldest, when = key, entry.used
+		}
+	}
+	return oldest
+}
+
+func (c *Cache) remove(key string) {
+	if entry, ok := c.byKey[key]; ok {
+		delete(c.byKey, key)
+		c.size -= int64(len(entry.body))
+	}
 }
 
 // replay answers 200 with the stored body and headers, Link among them, under

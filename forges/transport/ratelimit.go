@@ -98,7 +98,7 @@ func (l *limiter) judge(resp *http.Response) (*forges.RateLimited, error) {
 	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
 
 	message := strings.ToLower(string(start))
-	spent := resp.Header.Get("X-RateLimit-Remaining") == "0"
+	spent := resp.Header.Get("X-Ratelimit-Remaining") == "0"
 	wait := resp.Header.Get("Retry-After")
 	secondary := wait != "" || strings.Contains(message, "secondary rate limit") || strings.Contains(message, "abuse detection")
 	primary := spent || strings.Contains(message, "api rate limit exceeded")
@@ -107,7 +107,7 @@ func (l *limiter) judge(resp *http.Response) (*forges.RateLimited, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limited := &forges.RateLimited{Until: l.until(wait, spent, resp.Header.Get("X-RateLimit-Reset")), Secondary: secondary || !primary}
+	limited := &forges.RateLimited{Until: l.until(wait, spent, resp.Header.Get("X-Ratelimit-Reset")), Secondary: secondary || !primary}
 	l.limit = limited
 	answer := *limited
 	return &answer, nil

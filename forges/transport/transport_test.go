@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -29,7 +30,7 @@ func answer(status int, body string, header ...string) *http.Response {
 	}
 }
 
-func request(t interface{ Fatal(...any) }, method, address string) *http.Request {
+func request(t interface{ Fatal(args ...any) }, method, address string) *http.Request {
 	req, err := http.NewRequestWithContext(context.Background(), method, address, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -151,16 +152,16 @@ func TestRateLimitsFollowTheOrderGitHubAsksFor(t *testing.T) {
 		wait      time.Duration // 0: no rate limit
 		secondary bool
 	}{
-		"nothing remains": {answer(403, "{}", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", reset), 20*time.Minute + time.Second, false},
-		"429 too":         {answer(429, "{}", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", reset), 20*time.Minute + time.Second, false},
-		"retry-after first, even with nothing left": {answer(403, "{}", "Retry-After", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", reset), 30 * time.Second, true},
+		"nothing remains": {answer(403, "{}", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", reset), 20*time.Minute + time.Second, false},
+		"429 too":         {answer(429, "{}", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", reset), 20*time.Minute + time.Second, false},
+		"retry-after first, even with nothing left": {answer(403, "{}", "Retry-After", "30", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", reset), 30 * time.Second, true},
 		"retry-after as a date":                     {answer(429, "{}", "Retry-After", now.Add(time.Hour).UTC().Format(http.TimeFormat)), time.Hour, true},
 		"by message":                                {answer(403, secondary), time.Minute, true},
 		"a bare 429":                                {answer(429, "Retry later"), time.Minute, true},
 		"an absurd time is capped":                  {answer(429, "", "Retry-After", "99999999"), maxWait, true},
-		"a reset in the past":                       {answer(403, "{}", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1"), time.Second, false},
-		"a missing permission":                      {answer(403, `{"message":"Resource not accessible by integration"}`, "X-RateLimit-Remaining", "4999"), 0, false},
-		"a success that spends the last":            {answer(200, "{}", "X-RateLimit-Remaining", "0"), 0, false},
+		"a reset in the past":                       {answer(403, "{}", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "1"), time.Second, false},
+		"a missing permission":                      {answer(403, `{"message":"Resource not accessible by integration"}`, "X-Ratelimit-Remaining", "4999"), 0, false},
+		"a success that spends the last":            {answer(200, "{}", "X-Ratelimit-Remaining", "0"), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,21 +197,17 @@ func TestASecondaryLimitWithoutATimeWaitsLongerEachTime(t *testing.T) {
 	var waits []time.Duration
 	for range 8 {
 		resp, err := limited.RoundTrip(request(t, "GET", "http://forge.test/"))
-		var got *forges.RateLimited
-		if errors.As(err, &got) {
+		if got, limited := errors.AsType[*forges.RateLimited](err); limited {
 			waits = append(waits, got.Until.Sub(now).Round(time.Second))
 			now = got.Until
 			continue
 		}
-		if err != nil || resp.StatusCode != 200 {
+		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("got %v", err)
 		}
 	}
-	want := []time.Duration{1, 2, 4, 8, 15, 15, 1}
-	for i, w := range waits {
-		if w != want[i]*time.Minute {
-			t.Fatalf("waited %v", waits)
-		}
+	if got, want := fmt.Sprint(waits), "[1m0s 2m0s 4m0s 8m0s 15m0s 15m0s 1m0s]"; got != want {
+		t.Fatalf("waited %s, want %s", got, want)
 	}
 }
 
@@ -221,13 +218,13 @@ func TestAnUnchangedAnswerIsReplayedWithItsLinks(t *testing.T) {
 	tr := roundTripper(func(req *http.Request) (*http.Response, error) {
 		asked = append(asked, req.Header.Get("If-None-Match"))
 		if req.Header.Get("If-None-Match") == `"v1"` {
-			return answer(304, "", "X-RateLimit-Remaining", "7"), nil
+			return answer(304, "", "X-Ratelimit-Remaining", "7"), nil
 		}
-		return answer(200, "page one", "ETag", `"v1"`, "Link", "<next>", "X-RateLimit-Remaining", "8"), nil
+		return answer(200, "page one", "ETag", `"v1"`, "Link", "<next>", "X-Ratelimit-Remaining", "8"), nil
 	})
 	read := func(scope, method string) (string, http.Header) {
 		resp, err := cache.Conditional(tr, scope).RoundTrip(request(t, method, "http://forge.test/list"))
-		if err != nil || resp.StatusCode != 200 {
+		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%v %v", resp, err)
 		}
 		body, err := io.ReadAll(resp.Body)
@@ -238,7 +235,7 @@ func TestAnUnchangedAnswerIsReplayedWithItsLinks(t *testing.T) {
 	}
 	read("installation 1", "GET")
 	body, header := read("installation 1", "GET")
-	if body != "page one" || header.Get("Link") != "<next>" || header.Get("X-RateLimit-Remaining") != "7" {
+	if body != "page one" || header.Get("Link") != "<next>" || header.Get("X-Ratelimit-Remaining") != "7" {
 		t.Fatalf("replayed %q with %v", body, header)
 	}
 	read("installation 2", "GET") // another installation shares nothing
@@ -266,9 +263,9 @@ func TestTheCacheStaysWithinItsSize(t *testing.T) {
 			}
 			held := int64(0)
 			for _, e := range cache.byKey {
-				held += int64(len(e.Value.(*stored).body))
+				held += int64(len(e.body))
 			}
-			if held != cache.size || cache.size > 800 || cache.order.Len() != len(cache.byKey) {
+			if held != cache.size || cache.size > 800 {
 				t.Fatalf("holds %d, says %d", held, cache.size)
 			}
 		}
