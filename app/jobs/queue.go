@@ -75,6 +75,7 @@ func (j *Jobs) Open(c Config) error {
 	config := queue.Config(j.Log)
 	config.Middleware = []rivertype.Middleware{&logged{log: j.Log}}
 	config.Workers = workers
+	config.RetryPolicy = soon{}
 	config.Queues = map[string]river.QueueConfig{
 		queueSettle: {MaxWorkers: c.Settles},
 		queuePlan:   {MaxWorkers: c.Plans},
@@ -91,6 +92,16 @@ func (j *Jobs) Open(c Config) error {
 	}
 	j.client = client
 	return nil
+}
+
+// soon tries a failed job again within a minute at most: what keeps one from
+// ending is mostly a forge or a remote that comes back.
+type soon struct{}
+
+// NextRetry implements river.ClientRetryPolicy.
+func (soon) NextRetry(job *rivertype.JobRow) time.Time {
+	n := len(job.Errors) + 1
+	return time.Now().Add(min(time.Duration(n*n)*time.Second, time.Minute))
 }
 
 // Start takes up what a killed process left and begins to work.
@@ -134,13 +145,21 @@ func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s usecase.Subject) e
 	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.raiseTx(ctx, tx, repo.Key(), s) })
 }
 
+// raiseTx notes a fact about a subject. The first one since the subject was
+// settled queues the settle; a settle that ends under a newer generation queues
+// the next itself. So a subject has one settle at a time, however many facts
+// come.
 func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, repoKey string, s usecase.Subject) error {
 	subject := store.Subject{RepoKey: repoKey, Kind: store.SubjectKind(s.Kind), Name: s.Name}
-	generation, err := j.Subjects.Raise(ctx, tx, subject, j.Stage.Now())
-	if err != nil {
+	generation, first, err := j.Subjects.Raise(ctx, tx, subject, j.Stage.Now())
+	if err != nil || !first {
 		return err
 	}
-	_, err = j.client.InsertTx(ctx, tx, SettleArgs{RepoKey: repoKey, Subject: string(s.Kind), Name: s.Name, Generation: generation}, nil)
+	return j.settleTx(ctx, tx, subject, generation)
+}
+
+func (j *Jobs) settleTx(ctx context.Context, tx *sql.Tx, s store.Subject, generation int64) error {
+	_, err := j.client.InsertTx(ctx, tx, SettleArgs{RepoKey: s.RepoKey, Subject: string(s.Kind), Name: s.Name, Generation: generation}, nil)
 	return err
 }
 

@@ -48,7 +48,9 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	return w.later(errors.Join(errs...))
 }
 
-// subjects settles what is open and what was raised and never settled.
+// subjects settles what is open and what was raised and never settled. It
+// queues the settle itself: one that the queue gave up must not keep its subject
+// from ever being looked at again.
 func (w *sweepWorker) subjects(ctx context.Context) error {
 	open, err := w.Subjects.ToSettle(ctx)
 	if err != nil {
@@ -56,7 +58,11 @@ func (w *sweepWorker) subjects(ctx context.Context) error {
 	}
 	for _, s := range open {
 		err := w.DB.InTx(ctx, func(tx *sql.Tx) error {
-			return w.raiseTx(ctx, tx, s.RepoKey, usecase.Subject{Kind: usecase.SubjectKind(s.Kind), Name: s.Name})
+			generation, _, err := w.Subjects.Raise(ctx, tx, s.Subject, w.Stage.Now())
+			if err != nil {
+				return err
+			}
+			return w.settleTx(ctx, tx, s.Subject, generation)
 		})
 		if err != nil {
 			return err

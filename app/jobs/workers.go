@@ -107,7 +107,7 @@ type settleWorker struct {
 func (*settleWorker) Timeout(*river.Job[SettleArgs]) time.Duration { return settleTimeout }
 
 // Work settles the subject as it stands now, once for every fact that came
-// before it started. A fact that comes meanwhile has queued a job of its own.
+// before it started, and again when facts came meanwhile.
 func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) error {
 	a := job.Args
 	subject := store.Subject{RepoKey: a.RepoKey, Kind: store.SubjectKind(a.Subject), Name: a.Name}
@@ -131,8 +131,11 @@ func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) err
 		if err := w.Subjects.SetOpen(ctx, tx, subject, open); err != nil {
 			return err
 		}
-		_, err := w.Subjects.EndSettle(ctx, tx, subject, state.Generation)
-		return err
+		again, err := w.Subjects.EndSettle(ctx, tx, subject, state.Generation)
+		if err != nil || !again {
+			return err
+		}
+		return w.settleTx(ctx, tx, subject, state.Generation+1)
 	})
 }
 

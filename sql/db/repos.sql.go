@@ -164,7 +164,7 @@ VALUES ($1, $2, $3, 1, 0, TRUE, $4)
 ON CONFLICT (repo_key, kind, name) DO UPDATE SET
     generation = subjects.generation + 1,
     updated_at = excluded.updated_at
-RETURNING generation
+RETURNING generation, settled_generation
 `
 
 type RaiseSubjectParams struct {
@@ -174,16 +174,21 @@ type RaiseSubjectParams struct {
 	UpdatedAt int64
 }
 
-func (q *Queries) RaiseSubject(ctx context.Context, db DBTX, arg RaiseSubjectParams) (int64, error) {
+type RaiseSubjectRow struct {
+	Generation        int64
+	SettledGeneration int64
+}
+
+func (q *Queries) RaiseSubject(ctx context.Context, db DBTX, arg RaiseSubjectParams) (RaiseSubjectRow, error) {
 	row := db.QueryRowContext(ctx, RaiseSubject,
 		arg.RepoKey,
 		arg.Kind,
 		arg.Name,
 		arg.UpdatedAt,
 	)
-	var generation int64
-	err := row.Scan(&generation)
-	return generation, err
+	var i RaiseSubjectRow
+	err := row.Scan(&i.Generation, &i.SettledGeneration)
+	return i, err
 }
 
 const SetSubjectOpen = `-- name: SetSubjectOpen :exec

@@ -24,7 +24,7 @@ VALUES ($1, $2, $3, 1, 0, TRUE, $4)
 ON CONFLICT (repo_key, kind, name) DO UPDATE SET
     generation = subjects.generation + 1,
     updated_at = excluded.updated_at
-RETURNING generation;
+RETURNING generation, settled_generation;
 
 -- name: GetSubject :one
 SELECT * FROM subjects WHERE repo_key = $1 AND kind = $2 AND name = $3;

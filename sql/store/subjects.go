@@ -52,16 +52,18 @@ type Subjects struct{ db *DB }
 func NewSubjects(d *DB) Subjects { return Subjects{d} }
 
 // Raise says that a new fact about s is stored. Call it in the transaction
-// that stores the fact and queues the settle. It returns the new generation. A
-// subject that was never raised starts open.
-func (s Subjects) Raise(ctx context.Context, on Conn, sub Subject, at time.Time) (int64, error) {
-	generation, err := new(db.Queries).RaiseSubject(ctx, on, db.RaiseSubjectParams{
+// that stores the fact and queues the settle. It returns the new generation, and
+// whether every fact before this one is settled: if not, a settle is queued or
+// running that will find this one too. A subject that was never raised starts
+// open.
+func (s Subjects) Raise(ctx context.Context, on Conn, sub Subject, at time.Time) (generation int64, first bool, err error) {
+	row, err := new(db.Queries).RaiseSubject(ctx, on, db.RaiseSubjectParams{
 		RepoKey: sub.RepoKey, Kind: string(sub.Kind), Name: sub.Name, UpdatedAt: millis(at),
 	})
 	if err != nil {
-		return 0, fmt.Errorf("raising %s %s: %w", sub.Kind, sub.Name, err)
+		return 0, false, fmt.Errorf("raising %s %s: %w", sub.Kind, sub.Name, err)
 	}
-	return generation, nil
+	return row.Generation, row.SettledGeneration == row.Generation-1, nil
 }
 
 // BeginSettle returns the generation a settle that starts now sees whole, 0 for
