@@ -216,7 +216,7 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	switch {
 	case len(covered.Members) == 0 || allNothing(covered):
 		return st.nothingToApply(ctx, in, t, a)
-	case covered.Complete():
+	case a.withoutHoles(covered).Complete():
 		a.allow(record.ViaMerges, coveringOf(covered))
 		return a.start()
 	}

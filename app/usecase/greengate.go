@@ -34,8 +34,8 @@ func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *App
 		a.Warnings = append(a.Warnings, written.Warning)
 	}
 	if d.Satisfied {
-		if under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing()); !under.Complete() {
-			a.refuse(report.NotApproved, "the approval was given for other sources than the ones this commit has; approve this plan again")
+		if under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing()); !a.withoutHoles(under).Complete() {
+			a.refuse(report.NotApproved, a.notUnderApproval(under))
 			a.Report.Green.Cover = coverRows(under)
 			return nil
 		}
