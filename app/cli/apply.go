@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
@@ -98,6 +99,7 @@ func someCommit(rev string) bool {
 // that a fresh plan is due: a member was held until what it reads was applied.
 // Each time something was applied, so the number of members bounds it.
 func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput) (*usecase.Apply, error) {
+	var before []string // components applied by earlier passes
 	for again := 0; ; again++ {
 		dir, remove, err := c.runDir()
 		if err != nil {
@@ -106,12 +108,27 @@ func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecas
 		in.Dir = dir
 		a, err := stage.Apply(ctx, in)
 		remove()
+		if a != nil && len(before) > 0 {
+			a.Report.Resumed = &report.Resumed{Applied: before}
+		}
 		if err != nil || !a.Fresh || again >= len(a.State.Members) {
 			return a, err
 		}
 		h.progress("planning again: " + freshReason(a))
+		before = appliedBy(a, before)
 		in.Commit = a.Report.Head
 	}
+}
+
+// appliedBy adds the components of which an apply applied a member.
+func appliedBy(a *usecase.Apply, before []string) []string {
+	for _, member := range a.State.Order {
+		m := a.State.Members[member]
+		if m.Status == run.Applied && !slices.Contains(before, m.Component) {
+			before = append(before, m.Component)
+		}
+	}
+	return before
 }
 
 func freshReason(a *usecase.Apply) string {

@@ -103,14 +103,20 @@ func (h *Host) conclude(o CommonOptions, out outcome) error {
 // summary is a report in a few lines.
 func (h *Host) summary(r report.Report, dir string) {
 	_, said := note.Status(r)
-	h.say("%s: %s", r.Status, said)
+	if !strings.HasPrefix(said, string(r.Status)) {
+		said = string(r.Status) + ": " + said
+	}
+	h.say("%s", said)
 	if r.Message != "" {
 		h.say("%s", r.Message)
+	}
+	if r.Resumed != nil {
+		h.say("applied before this plan was made: %s", strings.Join(r.Resumed.Applied, ", "))
 	}
 	for _, m := range r.Members {
 		h.say("  %s: %s", m.Member, memberLine(m))
 	}
-	if r.Green != nil {
+	if r.Green != nil && r.Status == report.Refused {
 		for _, row := range r.Green.Cover {
 			if row.Status == report.Uncovered {
 				h.say("  %s is not covered: %s", row.Member, row.Reason)
@@ -122,19 +128,11 @@ func (h *Host) summary(r report.Report, dir string) {
 		if len(r.Approval.ApprovedBy) > 0 {
 			h.say("approved by %s", strings.Join(r.Approval.ApprovedBy, ", "))
 		}
-		if waits(r) {
+		if r.Stage == report.Plan && r.Status == report.Planned && r.Approval.Status != report.Approved {
 			h.say("to approve it: %s", report.CommandLine(r.Op, r.Gate, r.Digest, "", false))
 		}
 	}
 	h.say("report in %s", dir)
-}
-
-// waits tells that an approval of the report's digest is what comes next.
-func waits(r report.Report) bool {
-	if r.Stage == report.Plan {
-		return r.Status == report.Planned && r.Approval.Status != report.Approved
-	}
-	return r.Status == report.Refused && (r.Refusal == report.NotApproved || r.Refusal == report.PlanChanged)
 }
 
 func memberLine(m report.Member) string {

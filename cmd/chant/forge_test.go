@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges/forgetest"
 )
 
@@ -98,7 +99,9 @@ func startForge(ts *testscript.TestScript) {
 	remote, err := url.Parse(repo.GitURL())
 	ts.Check(err)
 	remote.User = url.UserPassword("x-access-token", f.Token(bot))
+	principal := engine.Instance{Kind: engine.GitHub, Host: remote.Host}.Principal
 	for name, value := range map[string]string{
+		"ALICE": principal("alice"), "BOB": principal("bob"), "MALLORY": principal(f.User("mallory").Login),
 		"GITHUB_REPOSITORY": "acme/infra", "GITHUB_API_URL": f.APIURL(), "GITHUB_SERVER_URL": f.URL(),
 		"CHANT_FORGE_TOKEN": f.Token(bot), "REMOTE": remote.String(),
 	} {

@@ -75,7 +75,8 @@ func execute(ctx context.Context, args []string, host *cli.Host) int {
 		host.Report(misused(err))
 		return cli.Misused
 	}
-	err = line.Run(host, kong.BindTo(ctx, (*context.Context)(nil)))
+	line.BindTo(ctx, (*context.Context)(nil))
+	err = line.Run(host)
 	host.Report(err)
 	return cli.CodeOf(err)
 }
