@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Caps on lists of commits.
+// Caps on lists of commits and files.
 const (
 	maxPullCommits  = 250
+	maxPullFiles    = 3000
 	maxCompareFiles = 300
 )
 
@@ -107,7 +108,7 @@ func (c *call) pullFiles() (int, any, *APIError) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, pageOf(c, files), nil
+	return 200, pageOf(c, files[:min(len(files), maxPullFiles)]), nil
 }
 
 func (c *call) files(span string) ([]object, *APIError) {

@@ -176,6 +176,34 @@ func TestAnInstallationChangeIsForgotten(t *testing.T) {
 	}
 }
 
+func TestAnInstallationMadeAnewIsFoundWithoutAWord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.in.Uninstall()
+	must(w.app.Install("acme"))(t)
+	if _, err := w.forge.Installed(t.Context()); !errors.Is(err, forges.ErrNotFound) {
+		t.Fatalf("got %v", err)
+	}
+	forge := must(w.all.For(t.Context(), w.key))(t)
+	must(forge.Installed(t.Context()))(t)
+}
+
+func TestATransferredRepositoryIsFoundAtItsNewInstallationInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	all := connect(t, github.Config{
+		Instance: instance, APIURL: w.APIURL(), AppID: w.app.ID, PrivateKey: w.app.PrivateKeyPEM(), Now: func() time.Time { return now },
+	})
+	must(all.For(t.Context(), w.key))(t)
+	w.repo.Transfer("globex")
+	there := must(w.app.Install("globex"))(t)
+	now = now.Add(11 * time.Minute)
+	if forge := must(all.For(t.Context(), w.key))(t); forge != all.Installation(there.ID) {
+		t.Fatal("still served by the old owner's installation")
+	}
+}
+
 func TestEveryRateLimitIsATypedErrorAndStopsTheConnection(t *testing.T) {
 	t.Parallel()
 	reset := time.Now().Add(10 * time.Minute).Truncate(time.Second)

@@ -22,6 +22,7 @@ type Conn struct {
 	id     int64 // installation; 0 with a token or as the app
 	client *gogithub.Client
 	source tokenSource
+	pace   *pacer
 
 	mu     sync.Mutex
 	self   engine.Actor
@@ -52,6 +53,13 @@ func (c *Conn) do(ctx context.Context, r request, out any) (*gogithub.Response, 
 	req, err := c.client.NewRequest(r.method, r.path, r.body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.what, err)
+	}
+	if r.writes() {
+		end, err := c.pace.begin(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.what, err)
+		}
+		defer end()
 	}
 	resp, err := c.client.Do(ctx, req, out)
 	if err != nil {

@@ -73,9 +73,18 @@ type Connections struct {
 	app    *Conn // speaks as the app itself; nil with a token
 
 	mu       sync.Mutex
-	byID     map[int64]*Conn  // by installation; 0 is the token's
-	installs map[string]int64 // repository key to installation
+	byID     map[int64]*Conn   // by installation; 0 is the token's
+	installs map[string]served // by repository key
 }
+
+// served is which installation serves a repository, until it is asked again:
+// a transfer moves a repository to another one without a word to the app.
+type served struct {
+	id    int64
+	until time.Time
+}
+
+const servedFor = 10 * time.Minute
 
 // New checks the configuration. It sends nothing.
 func New(c Config) (*Connections, error) {
@@ -100,7 +109,7 @@ func New(c Config) (*Connections, error) {
 	}
 	all := &Connections{
 		config: c, api: api, base: transport.Bound(c.Transport, maxBody), cache: transport.NewCache(cacheSize),
-		byID: map[int64]*Conn{}, installs: map[string]int64{},
+		byID: map[int64]*Conn{}, installs: map[string]served{},
 	}
 	all.signed = transport.RateLimits(all.base, c.Now)
 	if c.Token != "" {
@@ -166,13 +175,16 @@ func (all *Connections) For(ctx context.Context, repo engine.Repo) (forges.Forge
 func (all *Connections) known(key string) int64 {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.installs[key]
+	if in := all.installs[key]; all.config.Now().Before(in.until) {
+		return in.id
+	}
+	return 0
 }
 
 func (all *Connections) remember(key string, id int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.installs[key] = id
+	all.installs[key] = served{id, all.config.Now().Add(servedFor)}
 }
 
 // Installation returns the connection of one installation without asking
@@ -201,7 +213,7 @@ func (all *Connections) Forget(id int64) {
 	}
 	delete(all.byID, id)
 	for key, in := range all.installs {
-		if in == id {
+		if in.id == id {
 			delete(all.installs, key)
 		}
 	}
@@ -228,5 +240,7 @@ func (all *Connections) newConn(id int64, tr http.RoundTripper, source tokenSour
 	})
 	client.BaseURL = all.api
 	client.UserAgent = "chant"
-	return &Conn{all: all, id: id, client: client, source: source, git: map[int64]tokenSource{}}
+	return &Conn{
+		all: all, id: id, client: client, source: source, pace: newPacer(gapFor(all.api.Host)), git: map[int64]tokenSource{},
+	}
 }

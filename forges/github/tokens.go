@@ -30,6 +30,7 @@ func (t staticToken) drop()                                 {}
 // appToken makes installation tokens and renews them a minute before they end.
 type appToken struct {
 	fresh func() *ghinstallation.Transport
+	gone  func() // called when the installation is no more
 
 	mu      sync.Mutex
 	current *ghinstallation.Transport
@@ -47,7 +48,7 @@ func (all *Connections) installationToken(id int64, narrow *gogithub.Installatio
 		tr.BaseURL, tr.InstallationTokenOptions = base, narrow
 		return tr
 	}
-	return &appToken{fresh: fresh, current: fresh()}
+	return &appToken{fresh: fresh, current: fresh(), gone: func() { all.Forget(id) }}
 }
 
 func (t *appToken) token(ctx context.Context) (string, error) {
@@ -56,7 +57,11 @@ func (t *appToken) token(ctx context.Context) (string, error) {
 	t.mu.Unlock()
 	token, err := current.Token(ctx)
 	if err != nil {
-		return "", tokenError(err)
+		err = tokenError(err)
+		if errors.Is(err, forges.ErrNotFound) {
+			t.gone()
+		}
+		return "", err
 	}
 	return token, nil
 }
