@@ -9,14 +9,16 @@ import (
 // The log is copied into the database beside the writer, not by it: a commit
 // that has to copy as well takes ten times as long as one that does not.
 const (
-	// checkpointPause is how long commits gather before their pages are copied.
-	checkpointPause = 100 * time.Millisecond
-	// checkpointBacklog is a number of pages worth going on for at once.
-	checkpointBacklog = 500
-	// writerCheckpoint is the log length in pages, 32 MiB, at which the writer
+	// checkpointPause is how long commits gather before their pages are copied,
+	// and checkpointBusy how long while more than checkpointBacklog pages are
+	// left.
+	checkpointPause   = 500 * time.Millisecond
+	checkpointBusy    = 50 * time.Millisecond
+	checkpointBacklog = 1000
+	// writerCheckpoint is the log length in pages, 64 MiB, at which the writer
 	// does copy the rest, so that the log starts again from its beginning:
 	// under constant load the copying beside it never quite catches up.
-	writerCheckpoint = "wal_autocheckpoint(8000)"
+	writerCheckpoint = "wal_autocheckpoint(16000)"
 )
 
 type checkpointer struct {
@@ -50,12 +52,15 @@ func (c *checkpointer) run() {
 		case <-c.ctx.Done():
 			return
 		}
-		select {
-		case <-time.After(checkpointPause):
-		case <-c.ctx.Done():
-			return
-		}
-		for c.ctx.Err() == nil && c.copy() > checkpointBacklog {
+		for pause := checkpointPause; pause > 0; {
+			select {
+			case <-time.After(pause):
+			case <-c.ctx.Done():
+				return
+			}
+			if pause = 0; c.copy() > checkpointBacklog {
+				pause = checkpointBusy
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/chant-bot/chant/sql/db"
 )
@@ -23,8 +24,9 @@ const (
 // that stores them.
 type Wake func(ctx context.Context, tx *sql.Tx) error
 
-// Inbox stores deliveries durably, many in one commit: whatever arrives while
-// one commit reaches the disk goes into the next, without waiting for more.
+// Inbox stores deliveries durably, many in one commit and many commits in one
+// trip to the disk: whatever arrives while one is under way goes into the next,
+// without waiting for more.
 type Inbox struct {
 	db      *DB
 	wake    Wake
@@ -32,6 +34,7 @@ type Inbox struct {
 	closing chan struct{}
 	closed  chan struct{}
 	stmts   statements
+	answers sync.WaitGroup
 }
 
 // waiter is one Accept that waits for its commit.
@@ -112,6 +115,7 @@ func (b *Inbox) Close() error {
 
 func (b *Inbox) run() {
 	defer close(b.closed)
+	defer b.answers.Wait()
 	for {
 		select {
 		case w := <-b.queue:
@@ -143,23 +147,29 @@ func (b *Inbox) gather(first *waiter) []*waiter {
 	return batch
 }
 
-// commit stores a batch and answers. If one row spoils the transaction, each is
-// tried alone: a bad delivery must not lose its neighbours, the forge sends
-// nothing twice by itself.
+// commit stores a batch and has it answered. If one row spoils the transaction,
+// each is tried alone: a bad delivery must not lose its neighbours, the forge
+// sends nothing twice by itself.
 func (b *Inbox) commit(batch []*waiter) {
 	fresh, err := b.store(batch)
-	if err != nil && len(batch) > 1 {
+	switch {
+	case err == nil:
+		b.answers.Go(func() { b.answer(batch, fresh) })
+	case len(batch) > 1:
 		for _, w := range batch {
 			b.commit([]*waiter{w})
 		}
-		return
+	default:
+		batch[0].answer <- accepted{err: fmt.Errorf("storing a delivery: %w", err)}
 	}
+}
+
+// answer tells those who wait once their commit is on the disk. That a delivery
+// is known is told no sooner: it may have come with the same batch.
+func (b *Inbox) answer(batch []*waiter, fresh []bool) {
+	err := b.db.log.wait()
 	for i, w := range batch {
-		if err != nil {
-			w.answer <- accepted{err: fmt.Errorf("storing a delivery: %w", err)}
-			continue
-		}
-		w.answer <- accepted{fresh: fresh[i]}
+		w.answer <- accepted{fresh: fresh[i] && err == nil, err: err}
 	}
 }
 
@@ -168,7 +178,7 @@ func (b *Inbox) commit(batch []*waiter) {
 func (b *Inbox) store(batch []*waiter) ([]bool, error) {
 	ctx := context.Background()
 	fresh := make([]bool, len(batch))
-	err := b.db.InTx(ctx, func(tx *sql.Tx) error {
+	err := b.db.InLazyTx(ctx, func(tx *sql.Tx) error {
 		on, q, pending := b.stmts.in(ctx, tx), new(db.Queries), false
 		for i, w := range batch {
 			ids, err := q.InsertDelivery(ctx, on, w.row)

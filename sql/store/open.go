@@ -3,11 +3,11 @@
 // said to whom. It maps rows and owns transactions; it decides nothing, starts
 // no job and knows no worker. Losing this database loses no approval.
 //
-// Every write takes the connection it runs on: a transaction of DB.InTx, so
-// that a fact and the job that follows from it commit together, or DB.Write.
-// Inside InTx nothing may use DB.Write: it is the one connection the transaction
-// holds. Reads go to DB.Read and see what is committed. A commit is on the disk
-// when it returns.
+// Every write takes the connection it runs on: a transaction of DB.InTx or
+// DB.InLazyTx, so that a fact and the job that follows from it commit together,
+// or DB.Write, which is lazy. Inside a transaction nothing may use DB.Write: it
+// is the one connection the transaction holds. Reads go to DB.Read and see what
+// is committed.
 package store
 
 import (
@@ -41,6 +41,7 @@ type DB struct {
 	// Read serves committed data while Write is busy. It refuses writes.
 	Read *sql.DB
 
+	log         *logSync
 	checkpoints *checkpointer
 }
 
@@ -55,7 +56,7 @@ const riverVersion = 8
 func Open(ctx context.Context, path string) (*DB, error) {
 	write, err := open(path, url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", writerCheckpoint},
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", writerCheckpoint},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening database %s: %w", path, err)
@@ -65,17 +66,29 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, err), write.Close())
 	}
 	d := &DB{Write: write}
-	if d.Read, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}}); err == nil {
-		d.Read.SetMaxOpenConns(readers)
-		d.Read.SetMaxIdleConns(readers)
-		var copier *sql.DB
-		if copier, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "synchronous(FULL)"}}); err == nil {
-			copier.SetMaxOpenConns(1)
-			d.checkpoints = startCheckpoints(copier)
-			return d, nil
-		}
+	if err := d.openBeside(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), write.Close())
 	}
-	return nil, errors.Join(fmt.Errorf("opening database %s again: %w", path, err), write.Close())
+	return d, nil
+}
+
+// openBeside opens what works beside the writer.
+func (d *DB) openBeside(path string) (err error) {
+	if d.Read, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}}); err != nil {
+		return err
+	}
+	d.Read.SetMaxOpenConns(readers)
+	d.Read.SetMaxIdleConns(readers)
+	copier, err := open(path, url.Values{"_pragma": {"busy_timeout(10000)", "synchronous(NORMAL)"}})
+	if err != nil {
+		return err
+	}
+	copier.SetMaxOpenConns(1)
+	if d.log, err = openLogSync(path); err != nil {
+		return err
+	}
+	d.checkpoints = startCheckpoints(copier)
+	return nil
 }
 
 func open(path string, options url.Values) (*sql.DB, error) {
@@ -112,8 +125,23 @@ func queueUp(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// InTx runs do in one write transaction and commits it unless do fails.
+// InTx runs do in one write transaction and commits it unless do fails. When it
+// returns the transaction is on the disk: for facts that somebody is told of,
+// and for what must be known before a step starts. When the disk fails the
+// error says so although the transaction may be there.
 func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
+	if err := d.InLazyTx(ctx, do); err != nil {
+		return err
+	}
+	return d.log.wait()
+}
+
+// InLazyTx is InTx without waiting for the disk: for what can be derived again
+// from durable facts, such as having worked a delivery off. No kill or crash of
+// the process loses it. After a power cut it is there, or it and everything
+// committed after it is not; a durable commit takes it to the disk with it. The
+// queue's own bookkeeping is lazy too.
+func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := d.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -130,5 +158,5 @@ func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
 
 // Close closes the database. Whatever was committed stays.
 func (d *DB) Close() error {
-	return errors.Join(d.checkpoints.close(), d.Read.Close(), d.Write.Close())
+	return errors.Join(d.checkpoints.close(), d.log.close(), d.Read.Close(), d.Write.Close())
 }

@@ -66,20 +66,6 @@ func TestATransactionThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestACommitWaitsForTheDisk(t *testing.T) {
-	t.Parallel()
-	d := sqltest.Open(t)
-	const full = 2
-	var level int
-	var mode string
-	if err := d.Write.QueryRow("PRAGMA synchronous").Scan(&level); err != nil || level != full {
-		t.Errorf("synchronous = %d, %v", level, err)
-	}
-	if err := d.Write.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil || mode != "wal" {
-		t.Errorf("journal_mode = %s, %v", mode, err)
-	}
-}
-
 func TestReadersRefuseToWrite(t *testing.T) {
 	t.Parallel()
 	d := sqltest.Open(t)
