@@ -1,0 +1,91 @@
+# Everything a contributor runs. It needs Go, git and make; terraform or tofu is
+# built when neither is on PATH. `make help` lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+TOOL = $(GO) tool -modfile=tools.mod
+
+# The planner of the demo and the tests: what is on PATH, else a tofu of our own.
+PLANNER := $(shell command -v terraform || command -v tofu)
+OWN_TOFU := .cache/bin/tofu
+export PATH := $(PATH):$(CURDIR)/.cache/bin
+
+# Where the race detector costs seconds. Not here: sql and app, whose SQLite is
+# translated C and about fifty times slower under it, and the packages whose
+# tests are other programs' time (engine/drivers/terraform, git over HTTP).
+RACE = ./comments/... ./webhooks/... ./forges ./forges/transport ./forges/github \
+	./engine ./engine/changeset ./engine/cover ./engine/digest ./engine/gate ./engine/graph \
+	./engine/green ./engine/plans/... ./engine/project ./engine/record ./engine/report ./engine/run \
+	./engine/drivers/declare ./engine/drivers/exec ./engine/drivers/git ./engine/drivers/lease ./engine/drivers/ledger
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the program into bin/chant
+	$(GO) build -trimpath -o bin/chant ./cmd/chant
+
+.PHONY: demo
+demo: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play the whole loop on this machine (ARGS=--keep leaves the pages up)
+	bin/chant demo $(ARGS)
+
+.PHONY: test
+test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run all tests (under 5 minutes)
+	$(GO) test -timeout 5m ./...
+
+.PHONY: check
+check: format vet lint race ## Format, vet, lint and race tests
+
+.PHONY: format
+format: ## Fail on files gofmt would change
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
+	if [ -n "$$unformatted" ]; then printf 'run gofmt -w on:\n%s\n' "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint with every linter but those .golangci.yml gives a reason for
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
+
+.PHONY: race
+race: ## Tests under the race detector, where it is affordable
+	@if ! command -v $$($(GO) env CC) >/dev/null; then \
+		echo "race tests left out: the race detector needs a C compiler ($$($(GO) env CC)), none is on PATH"; \
+	else set -x; CGO_ENABLED=1 $(GO) test -race -timeout 10m $(RACE); fi
+
+.PHONY: verify
+verify: ## Prove that what is generated is current: sqlc, goldens, go.mod, the example configuration
+	$(TOOL) sqlc diff -f sql/sqlc.yaml
+	$(GO) mod tidy -diff
+	.ci/goldens
+	$(GO) test -count=1 -run TestExampleLoadsAndNamesEverySetting ./app/config
+
+.PHONY: generate
+generate: ## Write sql/db anew from sql/queries
+	$(TOOL) sqlc generate -f sql/sqlc.yaml
+
+.PHONY: goldens
+goldens: ## Write the golden files anew; look at the diff before you commit it
+	.ci/goldens -update
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run xxx -bench . -benchmem ./engine/...
+	if [ -d app/bench ]; then $(GO) test -run xxx -bench . ./app/bench/...; fi
+
+.PHONY: clean
+clean: ## Remove what build made; .cache, with our tofu in it, stays
+	rm -rf bin
+
+# A module of its own: OpenTofu replaces one of its dependencies, which a plain
+# `go install` refuses. About four minutes on two cores, once.
+$(OWN_TOFU): .tools/tofu/go.mod .tools/tofu/go.sum
+	@echo "neither terraform nor tofu is on PATH: building tofu into $@, once; this takes minutes"
+	cd .tools/tofu && $(GO) build -trimpath -o $(CURDIR)/$@ \
+		-ldflags '-s -w -X github.com/opentofu/opentofu/version.dev=no' github.com/opentofu/opentofu/cmd/tofu

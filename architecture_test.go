@@ -1,0 +1,204 @@
+// Package chant_test holds what is true of the project as a whole. The rooms and
+// the directions between them are docs/ARCHITECTURE.md's; this is their proof.
+package chant_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/chant-bot/chant"
+
+// goPackage is what `go list -json` says of a package.
+type goPackage struct {
+	ImportPath   string
+	Dir          string
+	GoFiles      []string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+// packages lists every package of the module, whether or not it compiles.
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports", "./...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("reading the output of go list: %v", err)
+		}
+		all = append(all, p)
+	}
+}
+
+// room is a folder with a place in the order of imports.
+type room string
+
+// The five in the middle never import one another.
+const (
+	cmdRoom      room = "cmd"
+	appRoom      room = "app"
+	webhooksRoom room = "webhooks"
+	forgesRoom   room = "forges"
+	commentsRoom room = "comments"
+	sqlRoom      room = "sql"
+	driversRoom  room = "engine/drivers"
+	engineRoom   room = "engine"
+	examplesRoom room = "examples" // data, embedded
+)
+
+// mayImport says which other rooms a room may import. A room always may import
+// itself.
+var mayImport = map[room][]room{
+	cmdRoom:      {appRoom, webhooksRoom, forgesRoom, commentsRoom, sqlRoom, driversRoom, engineRoom, examplesRoom},
+	appRoom:      {webhooksRoom, forgesRoom, commentsRoom, sqlRoom, driversRoom, engineRoom, examplesRoom},
+	webhooksRoom: {engineRoom},
+	forgesRoom:   {engineRoom},
+	commentsRoom: {engineRoom},
+	sqlRoom:      {engineRoom},
+	driversRoom:  {engineRoom},
+	engineRoom:   {},
+	examplesRoom: {},
+}
+
+// roomOf finds the room of an import path of this module.
+func roomOf(path string) (room, error) {
+	rel := strings.TrimPrefix(path, module+"/")
+	if rel == string(driversRoom) || strings.HasPrefix(rel, string(driversRoom)+"/") {
+		return driversRoom, nil
+	}
+	top, _, _ := strings.Cut(rel, "/")
+	if _, ok := mayImport[room(top)]; !ok {
+		return "", fmt.Errorf("%s is in no room that docs/ARCHITECTURE.md knows", path)
+	}
+	return room(top), nil
+}
+
+func ours(path string) bool { return strings.HasPrefix(path, module+"/") }
+
+func TestImportsGoOneWay(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if !ours(p.ImportPath) {
+			continue // this package
+		}
+		from, err := roomOf(p.ImportPath)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if !ours(path) {
+				continue
+			}
+			to, err := roomOf(path)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if from != to && !slices.Contains(mayImport[from], to) {
+				t.Errorf("%s imports %s: %s may import %v only", p.ImportPath, path, from, mayImport[from])
+			}
+		}
+	}
+}
+
+// impure are packages of the standard library that reach outside a function's
+// arguments.
+var impure = []string{
+	"os", "net", "net/http", "io/fs", "io/ioutil", "path/filepath", "syscall", "unsafe", "plugin",
+	"database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "runtime", "embed", "flag", "testing",
+}
+
+// fromOutside are functions of `time` that read or wait for the clock.
+var fromOutside = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}
+
+func TestEngineDecidesFromItsArgumentsAlone(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if from, err := roomOf(p.ImportPath); err != nil || from != engineRoom {
+			continue
+		}
+		for _, path := range p.Imports {
+			standard := !strings.Contains(strings.Split(path, "/")[0], ".")
+			below := func(parent string) bool { return path == parent || strings.HasPrefix(path, parent+"/") }
+			switch {
+			case slices.Contains(impure, path), below("os"), below("net/http"):
+				t.Errorf("%s imports %s: engine does no I/O and draws no random numbers", p.ImportPath, path)
+			case !standard && !ours(path) && !below("golang.org/x/text"):
+				t.Errorf("%s imports %s: engine knows the standard library and golang.org/x/text only", p.ImportPath, path)
+			case path == module+"/engine":
+				t.Errorf("%s imports the root of engine, which may import it", p.ImportPath)
+			}
+		}
+		for _, file := range p.GoFiles {
+			for _, call := range clockReads(t, filepath.Join(p.Dir, file)) {
+				t.Errorf("%s: engine takes times as arguments", call)
+			}
+		}
+	}
+}
+
+// clockReads lists where a file uses a function of `time` that reads the clock.
+func clockReads(t *testing.T, path string) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(fromOutside, s.Sel.Name) {
+			found = append(found, fmt.Sprintf("%s uses time.%s", files.Position(s.Pos()), s.Sel.Name))
+		}
+		return true
+	})
+	return found
+}
+
+// sdks are clients of forges: each stays in the adapter of its forge.
+var sdks = map[string]string{
+	"github.com/google/go-github":         "forges/github",
+	"github.com/bradleyfalzon/":           "forges/github",
+	"gitlab.com/gitlab-org/api/client-go": "forges/gitlab",
+	"code.gitea.io/sdk":                   "forges/forgejo",
+	"codeberg.org/mvdkleijn/forgejo-sdk":  "forges/forgejo",
+}
+
+func TestOnlyTheAdapterOfAForgeImportsItsClient(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			for sdk, home := range sdks {
+				if strings.HasPrefix(path, sdk) && p.ImportPath != module+"/"+home {
+					t.Errorf("%s imports %s: only %s may", p.ImportPath, path, home)
+				}
+			}
+		}
+	}
+}
