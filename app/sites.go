@@ -23,6 +23,7 @@ import (
 // connections finds the forge connection of a repository.
 type connections interface {
 	For(ctx context.Context, repo engine.Repo) (forges.Forge, error)
+	Forget(installation int64)
 }
 
 // sites opens repositories: one clone each, kept open, under the state
@@ -180,6 +181,24 @@ func (s *sites) Know(ctx context.Context, repo engine.Repo) error {
 	}
 	_, err = s.learn(ctx, forge, repo)
 	return err
+}
+
+// Forget implements jobs.Sites.
+func (s *sites) Forget(installation int64) { s.forge.Forget(installation) }
+
+// Maintain implements jobs.Sites.
+func (s *sites) Maintain(ctx context.Context) error {
+	s.mu.Lock()
+	clones := make([]*git.Clone, 0, len(s.open))
+	for _, o := range s.open {
+		clones = append(clones, o.clone)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, clone := range clones {
+		errs = append(errs, clone.Maintain(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // self is the id of the account we write as.

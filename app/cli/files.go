@@ -103,7 +103,7 @@ func (h *Host) conclude(o CommonOptions, out outcome) error {
 // summary is a report in a few lines.
 func (h *Host) summary(r report.Report, dir string) {
 	_, said := note.Status(r)
-	if !strings.HasPrefix(said, string(r.Status)) {
+	if !strings.HasPrefix(said, string(r.Status)+":") {
 		said = string(r.Status) + ": " + said
 	}
 	h.say("%s", said)

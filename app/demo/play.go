@@ -162,11 +162,14 @@ func freeAddress() (string, error) {
 
 // approved is the way it is meant to go: the plan is approved before the merge.
 func (p *play) approved(ctx context.Context) error {
-	pr, err := p.propose("wider", "app", "listens in", "serves")
+	pr, err := p.propose("wider", map[string][2]string{
+		"net": {"resource \"terraform_data\" \"network\"", "resource \"terraform_data\" \"gateway\" {\n  input = \"10.0.0.1\"\n}\n\nresource \"terraform_data\" \"network\""},
+		"app": {"listens in", "serves"},
+	})
 	if err != nil {
 		return err
 	}
-	p.say("bob opens pull request #%d, which changes what app holds", pr.Number)
+	p.say("bob opens pull request #%d: net gets a gateway, and app holds something else", pr.Number)
 	line, err := p.approveLine(ctx, pr, "pr-")
 	if err != nil {
 		return err
@@ -195,12 +198,15 @@ func (p *play) approved(ctx context.Context) error {
 		return err
 	}
 	p.say("the green commit was planned again, alice's approval covers it, and it was applied")
-	return p.check("serves 10.0.0.0/16")
+	if err := p.check("net", "gateway", "10.0.0.1"); err != nil {
+		return err
+	}
+	return p.check("app", "service", "serves 10.0.0.0/16")
 }
 
 // unapproved is the other way: nobody approved, so the green commit waits.
 func (p *play) unapproved(ctx context.Context) error {
-	pr, err := p.propose("again", "app", "serves", "answers in")
+	pr, err := p.propose("again", map[string][2]string{"app": {"serves", "answers in"}})
 	if err != nil {
 		return err
 	}
@@ -225,7 +231,7 @@ func (p *play) unapproved(ctx context.Context) error {
 	}
 	p.say("no approval covers it, so it waits at %s; the note now reads:", op)
 	p.quote(pr)
-	if err := p.check("serves 10.0.0.0/16"); err != nil {
+	if err := p.check("app", "service", "serves 10.0.0.0/16"); err != nil {
 		return err
 	}
 	if _, err := p.Forge.As(p.Alice).Comment(pr, line); err != nil {
@@ -236,32 +242,37 @@ func (p *play) unapproved(ctx context.Context) error {
 		return err
 	}
 	p.say("the gate opened and it was applied")
-	return p.check("answers in 10.0.0.0/16")
+	return p.check("app", "service", "answers in 10.0.0.0/16")
 }
 
 // check compares terraform's own state.
-func (p *play) check(want string) error {
-	got, err := p.Applied("app", "service")
+func (p *play) check(root, resource, want string) error {
+	got, err := p.Applied(root, resource)
 	if err != nil {
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("terraform's state of app holds %q, want %q", got, want)
+		return fmt.Errorf("terraform's state of %s holds %q, want %q", root, got, want)
 	}
-	p.say("terraform's state of app holds %q", got)
+	p.say("terraform's state of %s holds %q", root, got)
 	return nil
 }
 
-func (p *play) propose(branch, root, old, now string) (*forgetest.Pull, error) {
-	path := "roots/" + root + "/main.tf"
-	text, err := p.Repo.ReadFile("main", path)
-	if err != nil {
+// propose opens a pull request of bob's that replaces one text a root.
+func (p *play) propose(branch string, edits map[string][2]string) (*forgetest.Pull, error) {
+	files := map[string]string{}
+	for root, edit := range edits {
+		path := "roots/" + root + "/main.tf"
+		text, err := p.Repo.ReadFile("main", path)
+		if err != nil {
+			return nil, err
+		}
+		files[path] = strings.ReplaceAll(text, edit[0], edit[1])
+	}
+	if _, err := p.Repo.Commit(branch, files, p.Bob); err != nil {
 		return nil, err
 	}
-	if _, err := p.Repo.Commit(branch, map[string]string{path: strings.ReplaceAll(text, old, now)}, p.Bob); err != nil {
-		return nil, err
-	}
-	return p.Repo.OpenPullRequest(p.Bob, branch, "main", "Change what "+root+" holds")
+	return p.Repo.OpenPullRequest(p.Bob, branch, "main", "Change the roots")
 }
 
 // green passes the required checks and waits for the tag.

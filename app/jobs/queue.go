@@ -25,6 +25,10 @@ import (
 // Sites opens repositories by their key.
 type Sites interface {
 	Open(ctx context.Context, repoKey string) (*usecase.Site, error)
+	// Forget drops what is kept of an installation whose grant changed.
+	Forget(installation int64)
+	// Maintain packs what the clones gathered.
+	Maintain(ctx context.Context) error
 	// Know makes a repository known that a delivery names.
 	Know(ctx context.Context, repo engine.Repo) error
 	// Discover lists every repository served, with what the forge says of it

@@ -39,6 +39,7 @@ func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	if err := w.subjects(ctx); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, w.Sites.Maintain(ctx))
 	if w.Retention > 0 {
 		errs = append(errs, w.DB.InTx(ctx, func(tx *sql.Tx) error {
 			_, err := w.Deliveries.DeleteBefore(ctx, tx, w.Stage.Now().Add(-w.Retention))

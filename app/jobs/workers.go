@@ -70,6 +70,10 @@ func (w *eventWorker) handle(ctx context.Context, d store.Delivery) (string, sto
 	if ignored, ok := event.(engine.Ignored); ok {
 		return ignored.Reason, store.DeliveryIgnored, nil
 	}
+	if changed, ok := event.(engine.InstallationChanged); ok {
+		w.Sites.Forget(changed.Installation)
+		return "the installation is read again", store.DeliveryDone, w.insert(ctx, SweepArgs{})
+	}
 	if d.Repo.ID == 0 {
 		return "belongs to no repository", store.DeliveryIgnored, nil
 	}
