@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,7 +22,7 @@ type logged struct {
 func (l *logged) Work(ctx context.Context, job *rivertype.JobRow, do func(context.Context) error) error {
 	start := time.Now()
 	err := do(ctx)
-	attrs := []any{"kind", job.Kind, "args", string(job.EncodedArgs), "attempt", job.Attempt, "took", time.Since(start).Round(time.Millisecond)}
+	attrs := []any{"ref", fmt.Sprintf("job-%d", job.ID), "kind", job.Kind, "args", string(job.EncodedArgs), "attempt", job.Attempt, "took", time.Since(start).Round(time.Millisecond)}
 	var snooze *river.JobSnoozeError
 	switch {
 	case errors.As(err, &snooze):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
@@ -185,7 +186,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	defer os.RemoveAll(dir)
 	plans, trust, baseTip, err := w.Stage.PlanChange(ctx, site, change, dir)
 	if err != nil {
-		return w.later(err)
+		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
 	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, baseTip, plans, trust, func(tx *sql.Tx) error {
 		if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(a.Number)); err != nil {
@@ -194,6 +195,20 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 		_, err := river.JobCompleteTx[driver](ctx, tx, job)
 		return err
 	})
+}
+
+// patience is how often a job fails before people are told.
+const patience = 3
+
+// broken tries the job again, and after a few tries says so on the commit.
+func (j *Jobs) broken(ctx context.Context, site *usecase.Site, job *rivertype.JobRow, sha, branch, stage string, err error) error {
+	if later := j.later(err); later != err || job.Attempt < patience || sha == "" {
+		return later
+	}
+	if told := j.Settler.Broken(ctx, site, sha, branch, stage, fmt.Sprintf("job-%d", job.ID)); told != nil {
+		return errors.Join(err, told)
+	}
+	return err
 }
 
 // recordWorker records merges.
@@ -286,7 +301,7 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		w.Log.Info("nothing to apply", "env", a.Env, "why", refusal.Message)
 		return nil
 	case err != nil:
-		return w.later(err)
+		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
 	}
 	defer w.discard(done)
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {

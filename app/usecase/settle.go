@@ -207,21 +207,45 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Chang
 		description = why
 	}
 	envs := declaration.EnvsOf(change.BaseBranch, s.DefaultEnv)
-	for _, env := range envs {
-		for _, member := range members(declaration) {
-			status := forges.Status{
-				Context: project.Context("plan", member, env.Name, project.SharedBranch(envs)),
-				State:   forges.StatusState(state), Description: description,
-			}
-			if err := s.Poster.Status(ctx, site, change.Head, status); err != nil {
-				return err
-			}
-		}
+	if err := s.sayEverywhere(ctx, site, change.Head, "plan", declaration, envs, forges.StatusState(state), description); err != nil {
+		return err
 	}
 	if why != "" || len(envs) == 0 {
 		return nil
 	}
 	return s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
+}
+
+// sayEverywhere sets the status of a stage in every context of a branch.
+func (s *Settler) sayEverywhere(ctx context.Context, site *Site, sha, stage string, d *project.Declaration, envs []project.Env, state forges.StatusState, description string) error {
+	for _, env := range envs {
+		for _, member := range members(d) {
+			status := forges.Status{
+				Context: project.Context(stage, member, env.Name, project.SharedBranch(envs)),
+				State:   state, Description: description,
+			}
+			if err := s.Poster.Status(ctx, site, sha, status); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Broken says on a commit that a stage cannot run for a reason that is not the
+// author's, with what finds it in the log. The job is tried again, and its
+// success replaces this.
+func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, ref string) error {
+	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
+	if err != nil {
+		return err
+	}
+	d, err := s.boundDeclaration(ctx, site, tip, tip)
+	if err != nil {
+		return err
+	}
+	return s.sayEverywhere(ctx, site, sha, stage, d, d.EnvsOf(branch, s.DefaultEnv), forges.StatusFailure,
+		fmt.Sprintf("%s cannot run: internal error, ref %s; it is tried again", stage, ref))
 }
 
 // members are the projects of a workspace by member name, the root first.

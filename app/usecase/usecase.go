@@ -110,7 +110,11 @@ func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project) (Driv
 	if p.Config != nil && p.Config.Terraform != nil {
 		binary = p.Config.Terraform.Binary
 	}
-	return st.Drivers.For(repo, env, binary)
+	driver, err := st.Drivers.For(repo, env, binary)
+	if err != nil {
+		return nil, &Refusal{Message: err.Error()}
+	}
+	return driver, nil
 }
 
 func refusef(format string, args ...any) error {
