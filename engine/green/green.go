@@ -65,10 +65,12 @@ func Judge(g project.Green, runs []CheckRun) Verdict {
 }
 
 // latestByName keeps the run with the largest id of each name, sorted by name.
+// Of two with one id, which cannot be told apart, it keeps one that does not
+// pass.
 func latestByName(runs []CheckRun) []CheckRun {
 	byName := make(map[string]CheckRun, len(runs))
 	for _, r := range runs {
-		if kept, seen := byName[r.Name]; !seen || r.ID > kept.ID {
+		if kept, seen := byName[r.Name]; !seen || r.ID > kept.ID || r.ID == kept.ID && kept.Conclusion == "success" {
 			byName[r.Name] = r
 		}
 	}

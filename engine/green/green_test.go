@@ -85,6 +85,26 @@ func TestADeclarationThatRequiresNothingNeverPasses(t *testing.T) {
 	}
 }
 
+func TestARunThatTwoPatternsMeetIsListedOnce(t *testing.T) {
+	t.Parallel()
+	g := project.Green{Phases: map[string]project.Phase{"p": {Runs: []string{"e2e", "e*"}}}, Require: []string{"p"}}
+	v := Judge(g, []CheckRun{run(1, "e2e", "success"), run(2, "extra", "success")})
+	if diff := cmp.Diff([]CheckRun{run(1, "e2e", "success"), run(2, "extra", "success")}, v.Phases["p"]); diff != "" || v.State != Pass {
+		t.Errorf("%s with runs (-want +got):\n%s", v.State, diff)
+	}
+}
+
+func TestOfTwoRunsThatCannotBeToldApartTheWorseCounts(t *testing.T) {
+	t.Parallel()
+	g := project.Green{Phases: map[string]project.Phase{"p": {Runs: []string{"e2e"}}}, Require: []string{"p"}}
+	good, bad := run(0, "e2e", "success"), run(0, "e2e", "failure")
+	for _, runs := range [][]CheckRun{{good, bad}, {bad, good}} {
+		if v := Judge(g, runs); v.State != Fail {
+			t.Errorf("%v: %s", runs, v.State)
+		}
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -94,7 +114,7 @@ func TestPatterns(t *testing.T) {
 		{"lint", "lint", true}, {"lint", "lint2", false}, {"lint", "Lint", false},
 		{"*", "", true}, {"*", "anything", true},
 		{"unit (*)", "unit (1, linux)", true}, {"unit (*)", "unit ()", true}, {"unit (*)", "unit (", false},
-		{"a*b*c", "abc", true}, {"a*b*c", "a-b-b-c", true}, {"a*b*c", "acb", false}, {"a*a", "a", false},
+		{"a*b*c", "abc", true}, {"a*b*c", "a-b-b-c", true}, {"a*b*c", "acb", false}, {"a*x*c", "abc", false}, {"a*b", "axc", false}, {"a*b", "xb", false}, {"a*a", "a", false},
 		{"a.c", "abc", false}, {"[ab]", "a", false}, {"a?", "ab", false},
 	}
 	for _, tt := range tests {

@@ -164,6 +164,17 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestAProblemSaysWhatIsWrongWithTheTag(t *testing.T) {
+	t.Parallel()
+	tags := []Tag{greenTag(c1, c2), greenTag(c2, ""), {Name: RevokedPrefix + c1, Commit: c2}}
+	want := []string{"peels to " + c2 + ", so it is ignored", "peels to no commit", "stays revoked"}
+	for i, problem := range Count(tags, nil).Problems {
+		if !strings.Contains(problem, want[i]) || !strings.Contains(problem, tags[i].Name) {
+			t.Errorf("problem %q, want %q", problem, want[i])
+		}
+	}
+}
+
 func TestLastIsTheNewestGreenCommit(t *testing.T) {
 	t.Parallel()
 	line := []string{c3, c2, c1}

@@ -33,6 +33,7 @@ func TestMoved(t *testing.T) {
 		{"an output that is gone moved", `"10.0.0.0/16"`, ``, true},
 		{"an output that never was moved", ``, ``, true},
 		{"null is a value", `null`, `null`, false},
+		{"an output that was null and is gone moved", `null`, ``, true},
 		{"null and text differ", `null`, `"null"`, true},
 		{"order of keys does not move it", `{"a":1,"b":[1,2]}`, `{"b":[1,2],"a":1}`, false},
 		{"order of items does", `[1,2]`, `[2,1]`, true},

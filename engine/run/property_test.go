@@ -74,6 +74,11 @@ func drive(t *rapid.T, s *State, w *world, each func(*State)) *State {
 			m := rapid.SampledFrom(next).Draw(t, "starts")
 			must(t, s.Start(m))
 			s = restart(t, s) // stored; the child starts only now
+			if rapid.IntRange(0, 5).Draw(t, "dies before the child starts") == 0 {
+				must(t, s.NotStarted(m))
+				s = crash(t, s, w)
+				continue
+			}
 			w.starts[m]++
 		case len(running) > 0:
 			m := rapid.SampledFrom(running).Draw(t, "ends")

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,9 @@ func next(t *testing.T, s *State, want ...string) {
 func TestMembersOfAWaveStartTogetherAndWavesInOrder(t *testing.T) {
 	t.Parallel()
 	s := diamond(t)
+	if s.DependsOn["docs"] != nil {
+		t.Errorf("docs waits for %v, which is not in the run", s.DependsOn["docs"])
+	}
 	next(t, s, "net")
 	finish(t, s, "net", Outcome{})
 	next(t, s, "app", "data", "docs")
@@ -196,6 +200,26 @@ func TestAStepWhoseEndWasNotSeenIsNotRepeated(t *testing.T) {
 	}
 }
 
+func TestAStepThatIsKnownNeverToHaveBegunMayStartAgain(t *testing.T) {
+	t.Parallel()
+	s := apply(t, [][]string{{"a"}, {"b"}}, map[string][]string{"b": {"a"}})
+	if err := s.Start("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.NotStarted("a"); err != nil {
+		t.Fatal(err)
+	}
+	s.Recover()
+	next(t, s, "a")
+	finish(t, s, "a", Outcome{})
+	for _, member := range []string{"a", "b", "nobody"} {
+		if err := s.NotStarted(member); err == nil {
+			t.Errorf("the start of %s, which does not run, was taken back", member)
+		}
+	}
+	want(t, s, "", map[string]Status{"a": Applied, "b": Pending})
+}
+
 func TestAnOutcomeThatIsUnknownBlocks(t *testing.T) {
 	t.Parallel()
 	s := apply(t, [][]string{{"a"}, {"b"}}, map[string][]string{"b": {"a"}})
@@ -278,6 +302,18 @@ func TestNewRefuses(t *testing.T) {
 func TestMovesOutOfTurnAreRefused(t *testing.T) {
 	t.Parallel()
 	s := diamond(t)
+	if err := s.Start("edge"); !strings.Contains(err.Error(), "has not ended") {
+		t.Errorf("why edge may not start: %v", err)
+	}
+	halted := diamond(t)
+	finish(t, halted, "net", Outcome{})
+	if err := halted.Start("net"); !strings.Contains(err.Error(), "it is applied") {
+		t.Errorf("why net may not start: %v", err)
+	}
+	halted.Halt("the approval was revoked")
+	if err := halted.Start("app"); !strings.Contains(err.Error(), "the approval was revoked") {
+		t.Errorf("why app may not start: %v", err)
+	}
 	for name, err := range map[string]error{
 		"start of a later wave":   s.Start("edge"),
 		"start of an unknown one": s.Start("nobody"),
