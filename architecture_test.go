@@ -10,8 +10,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -201,4 +203,65 @@ func TestOnlyTheAdapterOfAForgeImportsItsClient(t *testing.T) {
 			}
 		}
 	}
+}
+
+// spans finds the inline code of a Markdown text.
+var spans = regexp.MustCompile("`([^`\n]+)`")
+
+// declared matches a function written as `Name()` in the documents.
+var declared = regexp.MustCompile(`^([A-Za-z]\w*)\(\)$`)
+
+// topLevel are the beginnings of what counts as a path in the documents.
+var topLevel = regexp.MustCompile(`^(?:app|cmd|comments|docs|engine|examples|forges|sql|webhooks)/[\w./*-]+$|^[\w.-]+\.(?:go|md|yml)$`)
+
+func TestDocumentsNameWhatIsThere(t *testing.T) {
+	t.Parallel()
+	documents, err := filepath.Glob("docs/adr/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range append(documents, "docs/ARCHITECTURE.md", "README.md") {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := "" // the path named last
+		for _, span := range spans.FindAllStringSubmatch(string(text), -1) {
+			if topLevel.MatchString(span[1]) {
+				if at = span[1]; !exists(at) {
+					t.Errorf("%s names %s, which is not there", document, at)
+				}
+				continue
+			}
+			if name := declared.FindStringSubmatch(span[1]); name != nil && !declares(t, at, name[1]) {
+				t.Errorf("%s says that %s declares %s", document, at, name[1])
+			}
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// declares tells whether a file, or a file directly in a folder, declares a
+// function or method.
+func declares(t *testing.T, path, name string) bool {
+	t.Helper()
+	files := []string{path}
+	if !strings.HasSuffix(path, ".go") {
+		var err error
+		if files, err = filepath.Glob(filepath.Join(path, "*.go")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	declaration := regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?` + name + `[\[(]`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil && declaration.Match(text) {
+			return true
+		}
+	}
+	return false
 }
