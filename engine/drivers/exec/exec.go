@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	osexec "os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -175,15 +176,28 @@ func start(c Cmd, stdout, stderr io.Writer, extra ...*os.File) (*process, error)
 	if c.UID != 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.UID, Gid: c.GID, Groups: []uint32{}}
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", c.name(), err)
-	}
 	p := &process{cmd: cmd, grace: c.Grace, inner: c.Launcher, done: make(chan struct{})}
 	if p.grace <= 0 {
 		p.grace = defaultGrace
 	}
-	go p.reap()
+	begun := make(chan error)
+	go p.live(begun)
+	if err := <-begun; err != nil {
+		return nil, fmt.Errorf("starting %s: %w", c.name(), err)
+	}
 	return p, nil
+}
+
+// live starts the child and waits for it on one thread: a launcher that dies
+// with its parent dies, in truth, with the thread that started it.
+func (p *process) live(begun chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	begun <- err
+	if err == nil {
+		p.reap()
+	}
 }
 
 // reap waits for the leader and then ends what is left of its group, while the

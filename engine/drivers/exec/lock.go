@@ -81,5 +81,20 @@ func LockFile(ctx context.Context, path string) (*FileLock, error) {
 	}
 }
 
+// lettingGo is how long a supervisor may hold its locks on after it has
+// written how its command ended.
+const lettingGo = time.Second
+
+// lockSoon locks a file that its last holder may be just letting go of.
+func lockSoon(ctx context.Context, path string) (*os.File, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lettingGo, ErrRunning)
+	defer cancel()
+	l, err := LockFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return l.f, nil
+}
+
 // Unlock frees the lock.
 func (l *FileLock) Unlock() { _ = l.f.Close() }

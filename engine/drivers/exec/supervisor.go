@@ -36,6 +36,9 @@ var ErrStarted = errors.New("a command was already started here")
 // ErrUnknown is a supervised command whose end nobody observed.
 var ErrUnknown = errors.New("the end of the command was not observed")
 
+// ErrNotStarted is a supervised command of which nothing ever ran.
+var ErrNotStarted = errors.New("the command was not started")
+
 // supervisorArg is the hidden first argument of our own program.
 const supervisorArg = "__supervise"
 
@@ -68,7 +71,7 @@ func StartSupervised(ctx context.Context, dir string, c Cmd) (*Supervised, error
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of a supervised command: %w", err)
 	}
-	locks, err := takeLocks(dir, c.Hold)
+	locks, err := takeLocks(ctx, dir, c.Hold)
 	defer func() {
 		for _, f := range locks {
 			_ = f.Close() // the supervisor's copies hold the locks on
@@ -82,21 +85,22 @@ func StartSupervised(ctx context.Context, dir string, c Cmd) (*Supervised, error
 
 // takeLocks locks the directory and, when named, the hold file, and refuses a
 // directory that was used before. The files are to be closed even on error.
-func takeLocks(dir, hold string) ([]*os.File, error) {
+func takeLocks(ctx context.Context, dir, hold string) ([]*os.File, error) {
+	if used, err := exists(dir, statusFile); used || err != nil {
+		return nil, errors.Join(ErrStarted, err)
+	}
 	own, err := lock(filepath.Join(dir, lockFile), syscall.LOCK_EX)
 	if err != nil {
 		return nil, err
 	}
 	locks := []*os.File{own}
-	for _, name := range []string{startedFile, statusFile} {
-		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
-			return locks, errors.Join(ErrStarted, err)
-		}
+	if used, err := exists(dir, startedFile); used || err != nil {
+		return locks, errors.Join(ErrStarted, err)
 	}
 	if hold == "" {
 		return locks, nil
 	}
-	held, err := lock(hold, syscall.LOCK_EX)
+	held, err := lockSoon(ctx, hold)
 	if err != nil {
 		return locks, err
 	}
@@ -107,6 +111,14 @@ func takeLocks(dir, hold string) ([]*os.File, error) {
 		return locks, err
 	}
 	return locks, nil
+}
+
+func exists(dir, name string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func spawn(dir string, c Cmd, locks []*os.File) (*Supervised, error) {
@@ -162,26 +174,39 @@ func (s *Supervised) follow(lines io.ReadCloser) {
 	_ = s.cmd.Wait()
 }
 
+// StoppedError is a supervised command that was interrupted because the
+// waiting context ended. Its result is known all the same.
+type StoppedError struct{ Cause error }
+
+func (e *StoppedError) Error() string { return fmt.Sprintf("stopped: %v", e.Cause) }
+
+// Unwrap gives the context's cause.
+func (e *StoppedError) Unwrap() error { return e.Cause }
+
 // Wait returns how the command ended. When ctx ends first, the command gets
-// SIGINT and its grace; Wait still returns its result, with an error wrapping
-// context.Cause. ErrUnknown means the supervisor died before it could tell.
+// SIGINT and its grace, and Wait returns its result with a *StoppedError. When
+// the supervisor died, Wait waits for what it started and returns ErrUnknown;
+// with ctx ended it leaves that alone and returns ErrRunning. ErrNotStarted says
+// that nothing ran; after any other error that is not known.
 func (s *Supervised) Wait(ctx context.Context) (Result, error) {
 	var stopped error
 	select {
 	case <-s.ended:
 	case <-ctx.Done():
-		stopped = fmt.Errorf("stopped: %w", context.Cause(ctx))
+		stopped = &StoppedError{Cause: context.Cause(ctx)}
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		<-s.ended
 	}
-	st, err := Recover(s.dir)
+	st, err := AwaitRecovered(ctx, s.dir)
 	switch {
+	case st.State == Running:
+		return Result{}, fmt.Errorf("%w, but its supervisor died", ErrRunning)
 	case err != nil:
 		return Result{}, err
 	case st.State == Exited:
 		return st.Result, stopped
 	case st.State == None:
-		return Result{}, errors.New("the supervisor ended before it started the command")
+		return Result{}, fmt.Errorf("%w: its supervisor ended first", ErrNotStarted)
 	}
 	return Result{}, ErrUnknown
 }
@@ -213,7 +238,7 @@ type statusRecord struct {
 }
 
 // Recover tells how the command of a directory stands, from the directory
-// alone. A command that could not be started is an error.
+// alone. A command that could not be started is ErrNotStarted with the reason.
 func Recover(dir string) (Status, error) {
 	st, found, err := readStatus(dir)
 	if found || err != nil {
@@ -230,14 +255,14 @@ func Recover(dir string) (Status, error) {
 	if st, found, err = readStatus(dir); found || err != nil {
 		return st, err
 	}
-	_, err = os.Stat(filepath.Join(dir, startedFile))
+	started, err := exists(dir, startedFile)
 	switch {
-	case err == nil:
+	case err != nil:
+		return Status{}, fmt.Errorf("looking for a started command: %w", err)
+	case started:
 		return Status{State: Unknown}, nil
-	case errors.Is(err, os.ErrNotExist):
-		return Status{State: None}, nil
 	}
-	return Status{}, fmt.Errorf("looking for a started command: %w", err)
+	return Status{State: None}, nil
 }
 
 func readStatus(dir string) (st Status, found bool, err error) {
@@ -253,7 +278,7 @@ func readStatus(dir string) (st Status, found bool, err error) {
 		return Status{}, false, fmt.Errorf("reading a command's status: %w", err)
 	}
 	if rec.Error != "" {
-		return Status{}, true, errors.New(rec.Error)
+		return Status{}, true, fmt.Errorf("%w: %s", ErrNotStarted, rec.Error)
 	}
 	st = Status{State: Exited, Result: Result{ExitCode: rec.ExitCode}}
 	if st.Result.Stdout, err = os.ReadFile(filepath.Join(dir, stdoutFile)); err != nil {

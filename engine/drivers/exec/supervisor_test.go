@@ -94,11 +94,11 @@ func TestACommandThatCantStartIsAnErrorAndNeverUnknown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := supervise1(t, dir, Cmd{Args: []string{"/no/such/program"}}).Wait(context.Background())
-	if err == nil || errors.Is(err, ErrUnknown) {
+	if !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Recover(dir); err == nil {
-		t.Error("recovered without an error")
+	if _, err := Recover(dir); !errors.Is(err, ErrNotStarted) {
+		t.Errorf("recovered %v", err)
 	}
 }
 
@@ -189,11 +189,20 @@ func TestAnOrphanOfAKilledSupervisorIsRunningThenUnknown(t *testing.T) {
 		t.Errorf("a second child beside the orphan: %v", err)
 	}
 	mustRecover(t, other, None)
-	release(t, fifo)
-	mustAwait(t, dir, Unknown)
-	if _, err := s.Wait(context.Background()); !errors.Is(err, ErrUnknown) {
-		t.Errorf("got %v", err)
+	ended, cancel := context.WithCancelCause(context.Background())
+	cancel(errCancelled)
+	if _, err := s.Wait(ended); !errors.Is(err, ErrRunning) {
+		t.Errorf("waiting without time gave %v", err)
 	}
+	go func() {
+		if err := os.WriteFile(fifo, []byte("go\n"), 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := s.Wait(context.Background()); !errors.Is(err, ErrUnknown) {
+		t.Errorf("waiting for the orphan gave %v", err)
+	}
+	mustRecover(t, dir, Unknown)
 	if _, err := StartSupervised(context.Background(), dir, shell("exit 0")); !errors.Is(err, ErrStarted) {
 		t.Errorf("a start from the same directory gave %v", err)
 	}
@@ -268,7 +277,8 @@ func TestCancellingASupervisedCommandInterruptsItAndWaits(t *testing.T) {
 				cancel(errCancelled)
 			}()
 			res, err := s.Wait(ctx)
-			if !errors.Is(err, errCancelled) || res.ExitCode != 7 || string(res.Stdout) != "state saved\n" {
+			var stopped *StoppedError
+			if !errors.As(err, &stopped) || !errors.Is(err, errCancelled) || res.ExitCode != 7 || string(res.Stdout) != "state saved\n" {
 				t.Errorf("got %d %q %q, %v", res.ExitCode, res.Stdout, res.Stderr, err)
 			}
 		})

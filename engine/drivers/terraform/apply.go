@@ -74,29 +74,31 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 	if cmd.Hold, err = w.d.holdFile(w.t.Member); err != nil {
 		return engine.Outcome{}, err
 	}
+	var s *exec.Supervised
 	var res exec.Result
 	err = w.d.cfg.Pool.Do(ctx, func() error {
-		s, err := exec.StartSupervised(ctx, supervised, cmd)
-		if err != nil {
+		if s, err = exec.StartSupervised(ctx, supervised, cmd); err != nil {
 			return err
 		}
 		res, err = s.Wait(ctx)
 		return err
 	})
+	var stopped *exec.StoppedError
 	switch {
-	case errors.Is(err, exec.ErrUnknown):
-		return engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed", w.t.Root.Name)}, nil
-	case err != nil && ctx.Err() == nil:
+	case err == nil:
+		return w.settle(ctx, res, nil), nil
+	case errors.As(err, &stopped):
+		return w.settle(ctx, res, stopped.Cause), nil
+	case s == nil || errors.Is(err, exec.ErrNotStarted):
 		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
-	case err != nil && !started(supervised):
-		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
+	case errors.Is(err, exec.ErrRunning):
+		w.scratch = "" // still in use
 	}
-	return w.settle(ctx, c, res), nil
+	return unknown(w.t.Root.Name), nil
 }
 
-func started(supervised string) bool {
-	st, err := exec.Recover(supervised)
-	return err == nil && st.State != exec.None
+func unknown(root string) engine.Outcome {
+	return engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed; plan again", root)}
 }
 
 // outputsTimeout bounds reading outputs after an apply whose context ended.
@@ -104,11 +106,11 @@ const outputsTimeout = 5 * time.Minute
 
 // settle turns the observed end of an apply into its outcome. What applied
 // stays applied, so outputs are read even when ctx has ended meanwhile.
-func (w *workdir) settle(ctx context.Context, c call, res exec.Result) engine.Outcome {
+func (w *workdir) settle(ctx context.Context, res exec.Result, interrupted error) engine.Outcome {
 	if res.ExitCode != 0 {
-		text := w.failure(c, res).Error()
-		if cause := context.Cause(ctx); cause != nil {
-			text = fmt.Sprintf("interrupted (%v): %s", cause, text)
+		text := w.failure(call{args: []string{"apply"}}, res).Error()
+		if interrupted != nil {
+			text = fmt.Sprintf("interrupted (%v): %s", interrupted, text)
 		}
 		return engine.Outcome{Error: text}
 	}
@@ -127,12 +129,14 @@ func (d *Driver) Recover(ctx context.Context, p engine.Planned) (engine.Outcome,
 	name := p.Target.Root.Name
 	st, err := exec.AwaitRecovered(ctx, filepath.Join(p.Target.RunDir, applyDir))
 	switch {
+	case errors.Is(err, exec.ErrNotStarted):
+		return engine.Outcome{}, false, nil
 	case err != nil:
 		return engine.Outcome{}, true, fmt.Errorf("recovering the apply of root %s: %w", name, err)
 	case st.State == exec.None:
 		return engine.Outcome{}, false, nil
 	case st.State == exec.Unknown:
-		return engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed", name)}, true, nil
+		return unknown(name), true, nil
 	}
 	w, err := d.open(ctx, p.Target)
 	if err != nil {
@@ -144,7 +148,7 @@ func (d *Driver) Recover(ctx context.Context, p engine.Planned) (engine.Outcome,
 			return engine.Outcome{Error: fmt.Sprintf("applied, but its outputs can't be read: %v", err)}, true, nil
 		}
 	}
-	return w.settle(ctx, call{args: []string{"apply"}}, st.Result), true, nil
+	return w.settle(ctx, st.Result, nil), true, nil
 }
 
 // holdFile is the lock that an apply of the member holds while anything of it

@@ -26,14 +26,12 @@ output "v" { value = terraform_data.net.output }
 `
 }
 
-// await blocks until a child opened the pipe to write.
+// await blocks until a child has written to the pipe.
 func await(t *testing.T, fifo string) {
 	t.Helper()
-	f, err := os.Open(fifo)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := os.ReadFile(fifo); err != nil {
+		t.Error(err)
 	}
-	_ = f.Close()
 }
 
 // startServer runs an apply in a process of its own.
