@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+func host(environ ...string) (*Host, *bytes.Buffer, *bytes.Buffer) {
+	var out, errs bytes.Buffer
+	return &Host{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Dir: "/", Environ: environ, Now: time.Now}, &out, &errs
+}
+
+func TestEachEndHasItsExitCode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"done", nil, Done},
+		{"a fault", errors.New("broken"), Failed},
+		{"a wrong command line", Misuse("--x"), Misused},
+		{"what is not built", NotBuilt("--x", ""), Misused},
+		{"a stage that refuses", fmt.Errorf("applying: %w", &usecase.Refusal{Message: "older"}), Refused},
+		{"another apply that runs", fmt.Errorf("applying: %w", &lease.Held{Key: "k"}), Refused},
+		{"a report that waits", &Exit{Code: Refused}, Refused},
+		{"a refused approval", &Exit{Code: Failed, Err: &usecase.Refusal{Message: "no plan"}}, Failed},
+	} {
+		if got := CodeOf(c.err); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhatWasSaidIsNotSaidAgain(t *testing.T) {
+	t.Parallel()
+	h, out, errs := host()
+	h.Report(&Exit{Code: Failed})
+	h.Report(nil)
+	if out.Len()+errs.Len() != 0 {
+		t.Errorf("said %q %q", out, errs)
+	}
+	h.Report(errors.New("broken\x1b[2J"))
+	if got := errs.String(); !strings.Contains(got, "broken") || strings.Contains(got, "\x1b") {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestTerraformSeesProvidersVariablesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host(
+		"AWS_ACCESS_KEY_ID=a", "AWS_REGION=eu-west-1", "TF_TOKEN_app_terraform_io=b", "ARM_CLIENT_ID=c", "AWS_EMPTY=",
+		"PATH=/bin", "HOME=/root", "CHANT_FORGE_TOKEN=t", "GITHUB_TOKEN=t", "GH_TOKEN=t", "CI_JOB_TOKEN=t",
+		"TF_CLI_ARGS=-x", "TF_VAR_region=r", "TF_LOG=trace", "GIT_DIR=x", "LD_PRELOAD=x", "SECRET=x", "ACTIONS_RUNTIME_TOKEN=t",
+	)
+	got := []string(h.credentials(nil))
+	want := []string{"AWS_ACCESS_KEY_ID=a", "AWS_REGION=eu-west-1", "TF_TOKEN_app_terraform_io=b", "ARM_CLIENT_ID=c"}
+	if !slices.Equal(got, want) {
+		t.Errorf("by default %q", got)
+	}
+	got = h.credentials([]string{"TF_VAR_*", "SECRET", "GITHUB_*", "CHANT_*", "LD_*", "[", "TF_CLI_ARGS"})
+	if want := []string{"TF_VAR_region=r", "SECRET=x"}; !slices.Equal(got, want) {
+		t.Errorf("when named %q", got)
+	}
+}
+
+func TestFilesThatVariablesNameAreOpenedToTerraform(t *testing.T) {
+	t.Parallel()
+	key := filepath.Join(t.TempDir(), "key.json")
+	if err := os.WriteFile(key, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := namedFiles([]string{"GOOGLE_APPLICATION_CREDENTIALS=" + key, "AGAIN=" + key, "DIR=" + filepath.Dir(key), "REL=key.json", "GONE=/no/such"})
+	if !slices.Equal(got, []string{key}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAPersonsMachineRunsNothingWithoutAWall(t *testing.T) {
+	t.Parallel()
+	h, _, errs := host()
+	if wall, err := h.wall(""); err == nil && wall.Name() == exec.WallNone {
+		t.Error("ran without a wall, unasked")
+	}
+	if wall, err := h.wall("none"); err != nil || wall.Name() != exec.WallNone {
+		t.Errorf("none was asked for: %v", err)
+	}
+	if _, err := h.wall("moat"); err == nil || !strings.Contains(err.Error(), "moat") {
+		t.Errorf("an unknown wall: %v", err)
+	}
+	if errs.Len() > 0 {
+		t.Errorf("said %q", errs)
+	}
+}
+
+func TestTheTokenOfChantWins(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host("GH_TOKEN=3", "GITHUB_TOKEN=2", "CHANT_FORGE_TOKEN=1")
+	if name, value := h.token(); name != "CHANT_FORGE_TOKEN" || value != "1" {
+		t.Errorf("%s=%s", name, value)
+	}
+	h, _, _ = host("GH_TOKEN=3", "GITHUB_TOKEN=2", "CHANT_FORGE_TOKEN=")
+	if name, value := h.token(); name != "GITHUB_TOKEN" || value != "2" {
+		t.Errorf("%s=%s", name, value)
+	}
+}
+
+func TestAJobsOwnTokenIsKnownByName(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host("GITHUB_ACTIONS=true")
+	if got := h.login("GITHUB_TOKEN", "ghs_x"); got != "github-actions[bot]" {
+		t.Errorf("a job's token: %q", got)
+	}
+	for _, c := range [][2]string{{"CHANT_FORGE_TOKEN", "ghs_x"}, {"GITHUB_TOKEN", "ghp_x"}} {
+		if got := h.login(c[0], c[1]); got != "" {
+			t.Errorf("%s=%s: %q", c[0], c[1], got)
+		}
+	}
+}
+
+func TestWhoActsIsNamedAsReviewsNameThem(t *testing.T) {
+	t.Parallel()
+	for want, environ := range map[string][]string{
+		"github:alice":             {"GITHUB_ACTOR=Alice", "USER=root"},
+		"github@ghe.example:alice": {"GITHUB_ACTOR=alice", "GITHUB_SERVER_URL=https://GHE.example"},
+		"bob":                      {"GITLAB_USER_LOGIN=bob", "USER=root"},
+		"root":                     {"USER=root"},
+		"unknown":                  nil,
+	} {
+		h, _, _ := host(environ...)
+		if got, err := h.person(); err != nil || got != want {
+			t.Errorf("%v: %q %v, want %q", environ, got, err, want)
+		}
+	}
+}
+
+func TestAnOpBelongsToTheMemberItEndsIn(t *testing.T) {
+	t.Parallel()
+	d := &project.Declaration{File: "chant.workspace.json", Members: []project.WorkspaceMember{
+		{Name: "dns", Dir: "dns", Kind: "chant"}, {Name: "docs", Dir: "docs", Kind: "other"}, {Name: "root", Dir: ".", Kind: "chant"},
+	}}
+	for op, want := range map[string]string{
+		"pr-4": "", "pr-4-dns": "dns", "green-1a2b3c4d5e6f": "", "green-1a2b3c4d5e6f-dns": "dns",
+		"pr-4-docs": "", "pr-4-root": "", "release-dns": "", "fan-out": "",
+	} {
+		if got, err := memberOf(d, op, ""); err != nil || got != want {
+			t.Errorf("%s: %q %v, want %q", op, got, err, want)
+		}
+	}
+	if got, err := memberOf(d, "release", "dns"); err != nil || got != "dns" {
+		t.Errorf("named: %q %v", got, err)
+	}
+	if _, err := memberOf(d, "release", "docs"); CodeOf(err) != Misused {
+		t.Errorf("a member of another kind: %v", err)
+	}
+}
+
+func TestTheGitDirectoryIsSharedByLinkedWorktrees(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	git := filepath.Join(top, "main", ".git")
+	own := filepath.Join(git, "worktrees", "linked")
+	linked := filepath.Join(top, "linked")
+	for _, dir := range []string{own, linked} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(linked, ".git"), "gitdir: "+own+"\n")
+	write(filepath.Join(own, "commondir"), "../..\n")
+	for _, dir := range []string{filepath.Join(top, "main"), linked} {
+		if got, err := commonDir(dir); err != nil || got != git {
+			t.Errorf("%s: %q %v, want %q", dir, got, err, git)
+		}
+	}
+	write(filepath.Join(linked, ".git"), "something else")
+	if _, err := commonDir(linked); err == nil {
+		t.Error("took a .git file that names nothing")
+	}
+}
+
+func TestThePullRequestOfAJob(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]int{"12/merge": 12, "12/head": 12, "main": 0, "x12/merge": 0, "": 0} {
+		h, _, _ := host("GITHUB_REF_NAME="+ref, "GITHUB_SERVER_URL=https://github.com", "GITHUB_REPOSITORY=acme/infra")
+		if got, merged := h.jobPull(); got != want || merged != strings.HasSuffix(ref, "/merge") && want > 0 {
+			t.Errorf("%s: %d %t", ref, got, merged)
+		}
+		if url := h.pullURL(); (url == "https://github.com/acme/infra/pull/12") != (want == 12) {
+			t.Errorf("%s: %q", ref, url)
+		}
+	}
+}
+
+func TestAnUnreadableServerAddressIsAnError(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host("GITHUB_SERVER_URL=nowhere")
+	if _, err := h.instance(); err == nil || !strings.Contains(err.Error(), "GITHUB_SERVER_URL") {
+		t.Errorf("got %v", err)
+	}
+	h, _, _ = host()
+	if got, err := h.instance(); err != nil || got != (engine.Instance{Kind: engine.GitHub, Host: "github.com"}) {
+		t.Errorf("got %v %v", got, err)
+	}
+}
