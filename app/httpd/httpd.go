@@ -54,6 +54,7 @@ func (s *Server) Handler() http.Handler {
 			r.Get("/runs", s.page(s.runs))
 			r.Get("/runs/{id}", s.page(s.run))
 			r.Get("/plans/{id}", s.page(s.plan))
+			r.Get("/gates", s.page(s.gates))
 			r.Get("/deliveries", s.page(s.deliveries))
 			r.Handle(web.AssetPrefix+"*", web.Assets())
 		})

@@ -26,11 +26,94 @@ func (s *Server) home(r *http.Request) (web.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	newest, err := s.newestRuns(r)
+	if err != nil {
+		return nil, err
+	}
 	page := web.Home{Frame: s.frame("chant", "home"), Runs: lines}
 	for _, repo := range repos {
-		page.Repos = append(page.Repos, web.Repo{Name: repo.FullName(), URL: repo.HTMLURL})
+		row := web.Repo{Name: repo.FullName(), URL: repo.HTMLURL}
+		for _, run := range newest {
+			if run.row.RepoKey == repo.Key() {
+				row.Envs = append(row.Envs, run.env())
+			}
+		}
+		page.Repos = append(page.Repos, row)
 	}
+	page.Gates = waiting(newest)
 	return page, nil
+}
+
+// newestRun is the newest run of one repository, env and project.
+type newestRun struct {
+	row  store.Run
+	kept usecase.KeptRun
+	repo store.Repo
+}
+
+func (n newestRun) url() string { return fmt.Sprintf("/runs/%d", n.row.ID) }
+
+func (n newestRun) env() web.Env {
+	e := web.Env{Name: n.row.Env, Branch: n.kept.Apply.Branch, Green: n.row.Commit, Status: runStatus(n.kept), RunURL: n.url()}
+	if n.kept.Apply.Report.Status == report.Applied {
+		e.Applied, e.AppliedAt = n.row.Commit, n.row.Updated
+	}
+	return e
+}
+
+// newestRuns are the newest runs, one a target, of those a list page reaches.
+func (s *Server) newestRuns(r *http.Request) ([]newestRun, error) {
+	rows, err := s.Facts.Runs.List(r.Context(), 0, 200)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[store.RunTarget]bool{}
+	var out []newestRun
+	for _, row := range rows {
+		if seen[row.RunTarget] {
+			continue
+		}
+		seen[row.RunTarget] = true
+		kept, err := s.Facts.Run(r.Context(), row.ID)
+		if err != nil {
+			return nil, err
+		}
+		repo, err := s.Repos.Get(r.Context(), row.RepoKey)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, newestRun{row: row, kept: kept, repo: repo})
+	}
+	return out, nil
+}
+
+// waiting are the gates those runs wait at.
+func waiting(runs []newestRun) []web.Gate {
+	var out []web.Gate
+	for _, n := range runs {
+		rep := n.kept.Apply.Report
+		if g := rep.Green; g == nil || g.Approve == "" || n.kept.Status == usecase.RunRunning || rep.Status != report.Refused {
+			continue
+		}
+		out = append(out, gateOf(rep, n.repo, n.row, n.url()))
+	}
+	return out
+}
+
+func gateOf(rep report.Report, repo store.Repo, row store.Run, url string) web.Gate {
+	weight := web.WeightOf(rep.ChangeSet)
+	return web.Gate{
+		Repo: repo.FullName(), RepoURL: repo.HTMLURL, Env: row.Env, Op: rep.Op, Name: rep.Gate, Digest: rep.Digest.String(),
+		Status: "waiting", Missing: 1, Since: row.Updated, Weight: &weight, Approve: rep.Green.Approve, RunURL: url,
+	}
+}
+
+func (s *Server) gates(r *http.Request) (web.Page, error) {
+	newest, err := s.newestRuns(r)
+	if err != nil {
+		return nil, err
+	}
+	return web.Gates{Frame: s.frame("Waiting gates", "gates"), Gates: waiting(newest)}, nil
 }
 
 func (s *Server) runs(r *http.Request) (web.Page, error) {
@@ -60,7 +143,7 @@ func (s *Server) runLines(r *http.Request, limit int) (lines []web.RunLine, olde
 		_, verdict := note.Status(kept.Apply.Report)
 		lines = append(lines, web.RunLine{
 			URL: fmt.Sprintf("/runs/%d", row.ID), Repo: s.repoName(r, row.RepoKey), Env: row.Env, Member: row.Member,
-			Stage: "apply", Status: runStatus(kept), What: row.Commit, Verdict: verdict, At: row.Created,
+			Stage: "apply", Status: runStatus(kept), What: row.Commit[:min(12, len(row.Commit))], Verdict: verdict, At: row.Created,
 		})
 		older = row.ID
 	}
@@ -78,10 +161,14 @@ func (s *Server) repoName(r *http.Request, key string) string {
 	return repo.FullName()
 }
 
-// runStatus is the report's word, and "running" while there is none.
+// runStatus is the report's word, "running" while there is none, and "waiting"
+// where only an approval is missing.
 func runStatus(k usecase.KeptRun) string {
-	if k.Status == usecase.RunRunning {
+	switch {
+	case k.Status == usecase.RunRunning:
 		return "running"
+	case k.Apply.Report.Refusal == report.NotApproved:
+		return "waiting"
 	}
 	return string(k.Apply.Report.Status)
 }
@@ -125,10 +212,10 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 		page.Ended = row.Updated
 	}
 	if g := rep.Green; g != nil && g.Approve != "" {
-		page.Gates = append(page.Gates, web.Gate{
-			Repo: page.Repo, RepoURL: page.RepoURL, Env: page.Env, Op: rep.Op, Name: rep.Gate, Digest: page.Digest,
-			Status: "waiting", Missing: 1, Since: row.Updated, Weight: &page.Weight, Approve: g.Approve,
-		})
+		page.Gates = append(page.Gates, gateOf(rep, repo, row, ""))
+	}
+	if rep.Refusal == report.NotApproved {
+		page.Message = "" // the gate below says it, with the line to copy
 	}
 	page.Log, err = s.runLog(r, id)
 	return page, err

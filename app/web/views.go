@@ -10,7 +10,7 @@ import (
 type Frame struct {
 	Title   string
 	Section string // home, runs, gates or deliveries: marked in the navigation
-	User    string // signed-in login; "" shows a link to sign in
+	User    string // signed-in login; "" for none
 	CSRF    string // token every form of the page carries
 	// Refresh reloads the page every so many seconds while something runs; 0
 	// never.
