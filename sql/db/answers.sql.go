@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const DeletePost = `-- name: DeletePost :exec
+const deletePost = `-- name: DeletePost :exec
 DELETE FROM posts WHERE repo_key = $1 AND target = $2
 `
 
@@ -19,11 +19,11 @@ type DeletePostParams struct {
 }
 
 func (q *Queries) DeletePost(ctx context.Context, db DBTX, arg DeletePostParams) error {
-	_, err := db.ExecContext(ctx, DeletePost, arg.RepoKey, arg.Target)
+	_, err := db.ExecContext(ctx, deletePost, arg.RepoKey, arg.Target)
 	return err
 }
 
-const FinishComment = `-- name: FinishComment :execrows
+const finishComment = `-- name: FinishComment :execrows
 UPDATE comments SET outcome = $4, detail = $5, outcome_at = $6
 WHERE repo_key = $1 AND kind = $2 AND comment_id = $3 AND outcome = 'received'
 `
@@ -38,7 +38,7 @@ type FinishCommentParams struct {
 }
 
 func (q *Queries) FinishComment(ctx context.Context, db DBTX, arg FinishCommentParams) (int64, error) {
-	result, err := db.ExecContext(ctx, FinishComment,
+	result, err := db.ExecContext(ctx, finishComment,
 		arg.RepoKey,
 		arg.Kind,
 		arg.CommentID,
@@ -52,7 +52,7 @@ func (q *Queries) FinishComment(ctx context.Context, db DBTX, arg FinishCommentP
 	return result.RowsAffected()
 }
 
-const GetComment = `-- name: GetComment :one
+const getComment = `-- name: GetComment :one
 SELECT repo_key, kind, comment_id, outcome, detail, received_at, outcome_at FROM comments WHERE repo_key = $1 AND kind = $2 AND comment_id = $3
 `
 
@@ -63,7 +63,7 @@ type GetCommentParams struct {
 }
 
 func (q *Queries) GetComment(ctx context.Context, db DBTX, arg GetCommentParams) (Comment, error) {
-	row := db.QueryRowContext(ctx, GetComment, arg.RepoKey, arg.Kind, arg.CommentID)
+	row := db.QueryRowContext(ctx, getComment, arg.RepoKey, arg.Kind, arg.CommentID)
 	var i Comment
 	err := row.Scan(
 		&i.RepoKey,
@@ -77,7 +77,7 @@ func (q *Queries) GetComment(ctx context.Context, db DBTX, arg GetCommentParams)
 	return i, err
 }
 
-const GetPost = `-- name: GetPost :one
+const getPost = `-- name: GetPost :one
 SELECT repo_key, target, hash, remote_id, posted_at FROM posts WHERE repo_key = $1 AND target = $2
 `
 
@@ -87,7 +87,7 @@ type GetPostParams struct {
 }
 
 func (q *Queries) GetPost(ctx context.Context, db DBTX, arg GetPostParams) (Post, error) {
-	row := db.QueryRowContext(ctx, GetPost, arg.RepoKey, arg.Target)
+	row := db.QueryRowContext(ctx, getPost, arg.RepoKey, arg.Target)
 	var i Post
 	err := row.Scan(
 		&i.RepoKey,
@@ -99,18 +99,18 @@ func (q *Queries) GetPost(ctx context.Context, db DBTX, arg GetPostParams) (Post
 	return i, err
 }
 
-const GetSetting = `-- name: GetSetting :one
+const getSetting = `-- name: GetSetting :one
 SELECT value FROM settings WHERE name = $1
 `
 
 func (q *Queries) GetSetting(ctx context.Context, db DBTX, name string) ([]byte, error) {
-	row := db.QueryRowContext(ctx, GetSetting, name)
+	row := db.QueryRowContext(ctx, getSetting, name)
 	var value []byte
 	err := row.Scan(&value)
 	return value, err
 }
 
-const InsertAudit = `-- name: InsertAudit :exec
+const insertAudit = `-- name: InsertAudit :exec
 INSERT INTO audit (at, repo_key, actor, delivery, action, digest, rule, result, detail)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 `
@@ -128,7 +128,7 @@ type InsertAuditParams struct {
 }
 
 func (q *Queries) InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) error {
-	_, err := db.ExecContext(ctx, InsertAudit,
+	_, err := db.ExecContext(ctx, insertAudit,
 		arg.At,
 		arg.RepoKey,
 		arg.Actor,
@@ -142,7 +142,7 @@ func (q *Queries) InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParam
 	return err
 }
 
-const InsertComment = `-- name: InsertComment :execrows
+const insertComment = `-- name: InsertComment :execrows
 INSERT INTO comments (repo_key, kind, comment_id, outcome, detail, received_at, outcome_at)
 VALUES ($1, $2, $3, 'received', '', $4, 0)
 ON CONFLICT (repo_key, kind, comment_id) DO NOTHING
@@ -156,7 +156,7 @@ type InsertCommentParams struct {
 }
 
 func (q *Queries) InsertComment(ctx context.Context, db DBTX, arg InsertCommentParams) (int64, error) {
-	result, err := db.ExecContext(ctx, InsertComment,
+	result, err := db.ExecContext(ctx, insertComment,
 		arg.RepoKey,
 		arg.Kind,
 		arg.CommentID,
@@ -168,7 +168,7 @@ func (q *Queries) InsertComment(ctx context.Context, db DBTX, arg InsertCommentP
 	return result.RowsAffected()
 }
 
-const ListAudit = `-- name: ListAudit :many
+const listAudit = `-- name: ListAudit :many
 SELECT id, at, repo_key, actor, delivery, action, digest, rule, result, detail FROM audit
 WHERE id < $1 AND (CAST($2 AS TEXT) = '' OR repo_key = $2)
 ORDER BY id DESC
@@ -182,7 +182,7 @@ type ListAuditParams struct {
 }
 
 func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) ([]Audit, error) {
-	rows, err := db.QueryContext(ctx, ListAudit, arg.Before, arg.RepoKey, arg.Count)
+	rows, err := db.QueryContext(ctx, listAudit, arg.Before, arg.RepoKey, arg.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) (
 	return items, nil
 }
 
-const PutSetting = `-- name: PutSetting :exec
+const putSetting = `-- name: PutSetting :exec
 INSERT INTO settings (name, value, updated_at) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
 `
@@ -227,11 +227,11 @@ type PutSettingParams struct {
 }
 
 func (q *Queries) PutSetting(ctx context.Context, db DBTX, arg PutSettingParams) error {
-	_, err := db.ExecContext(ctx, PutSetting, arg.Name, arg.Value, arg.UpdatedAt)
+	_, err := db.ExecContext(ctx, putSetting, arg.Name, arg.Value, arg.UpdatedAt)
 	return err
 }
 
-const UpsertPost = `-- name: UpsertPost :exec
+const upsertPost = `-- name: UpsertPost :exec
 INSERT INTO posts (repo_key, target, hash, remote_id, posted_at)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (repo_key, target) DO UPDATE SET
@@ -247,7 +247,7 @@ type UpsertPostParams struct {
 }
 
 func (q *Queries) UpsertPost(ctx context.Context, db DBTX, arg UpsertPostParams) error {
-	_, err := db.ExecContext(ctx, UpsertPost,
+	_, err := db.ExecContext(ctx, upsertPost,
 		arg.RepoKey,
 		arg.Target,
 		arg.Hash,

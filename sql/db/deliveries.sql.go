@@ -9,41 +9,41 @@ import (
 	"context"
 )
 
-const CountPendingDeliveries = `-- name: CountPendingDeliveries :one
+const countPendingDeliveries = `-- name: CountPendingDeliveries :one
 SELECT count(*) FROM deliveries WHERE state = 'pending'
 `
 
 func (q *Queries) CountPendingDeliveries(ctx context.Context, db DBTX) (int64, error) {
-	row := db.QueryRowContext(ctx, CountPendingDeliveries)
+	row := db.QueryRowContext(ctx, countPendingDeliveries)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const DeleteDeliveries = `-- name: DeleteDeliveries :execrows
+const deleteDeliveries = `-- name: DeleteDeliveries :execrows
 DELETE FROM deliveries WHERE received_at < $1 AND state <> 'pending'
 `
 
 func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, receivedAt int64) (int64, error) {
-	result, err := db.ExecContext(ctx, DeleteDeliveries, receivedAt)
+	result, err := db.ExecContext(ctx, deleteDeliveries, receivedAt)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-const DeleteDeliveryContents = `-- name: DeleteDeliveryContents :exec
+const deleteDeliveryContents = `-- name: DeleteDeliveryContents :exec
 DELETE FROM delivery_contents WHERE delivery_id IN (
     SELECT id FROM deliveries WHERE received_at < $1 AND state <> 'pending'
 )
 `
 
 func (q *Queries) DeleteDeliveryContents(ctx context.Context, db DBTX, receivedAt int64) error {
-	_, err := db.ExecContext(ctx, DeleteDeliveryContents, receivedAt)
+	_, err := db.ExecContext(ctx, deleteDeliveryContents, receivedAt)
 	return err
 }
 
-const FinishDelivery = `-- name: FinishDelivery :execrows
+const finishDelivery = `-- name: FinishDelivery :execrows
 UPDATE deliveries SET state = $2, outcome = $3, outcome_at = $4
 WHERE id = $1 AND state = 'pending'
 `
@@ -56,7 +56,7 @@ type FinishDeliveryParams struct {
 }
 
 func (q *Queries) FinishDelivery(ctx context.Context, db DBTX, arg FinishDeliveryParams) (int64, error) {
-	result, err := db.ExecContext(ctx, FinishDelivery,
+	result, err := db.ExecContext(ctx, finishDelivery,
 		arg.ID,
 		arg.State,
 		arg.Outcome,
@@ -68,7 +68,7 @@ func (q *Queries) FinishDelivery(ctx context.Context, db DBTX, arg FinishDeliver
 	return result.RowsAffected()
 }
 
-const GetDelivery = `-- name: GetDelivery :one
+const getDelivery = `-- name: GetDelivery :one
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
     d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
@@ -97,7 +97,7 @@ type GetDeliveryRow struct {
 }
 
 func (q *Queries) GetDelivery(ctx context.Context, db DBTX, id int64) (GetDeliveryRow, error) {
-	row := db.QueryRowContext(ctx, GetDelivery, id)
+	row := db.QueryRowContext(ctx, getDelivery, id)
 	var i GetDeliveryRow
 	err := row.Scan(
 		&i.ID,
@@ -122,7 +122,7 @@ func (q *Queries) GetDelivery(ctx context.Context, db DBTX, id int64) (GetDelive
 	return i, err
 }
 
-const InsertDelivery = `-- name: InsertDelivery :many
+const insertDelivery = `-- name: InsertDelivery :many
 INSERT INTO deliveries (
     instance, guid, event, action, installation, repo_id, repo_owner, repo_name,
     sender_id, sender, sender_bot, received_at, state, outcome, outcome_at
@@ -151,7 +151,7 @@ type InsertDeliveryParams struct {
 
 // No row: the instance has sent this delivery before.
 func (q *Queries) InsertDelivery(ctx context.Context, db DBTX, arg InsertDeliveryParams) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, InsertDelivery,
+	rows, err := db.QueryContext(ctx, insertDelivery,
 		arg.Instance,
 		arg.Guid,
 		arg.Event,
@@ -189,7 +189,7 @@ func (q *Queries) InsertDelivery(ctx context.Context, db DBTX, arg InsertDeliver
 	return items, nil
 }
 
-const InsertDeliveryContent = `-- name: InsertDeliveryContent :exec
+const insertDeliveryContent = `-- name: InsertDeliveryContent :exec
 INSERT INTO delivery_contents (delivery_id, header, body) VALUES ($1, $2, $3)
 `
 
@@ -200,11 +200,11 @@ type InsertDeliveryContentParams struct {
 }
 
 func (q *Queries) InsertDeliveryContent(ctx context.Context, db DBTX, arg InsertDeliveryContentParams) error {
-	_, err := db.ExecContext(ctx, InsertDeliveryContent, arg.DeliveryID, arg.Header, arg.Body)
+	_, err := db.ExecContext(ctx, insertDeliveryContent, arg.DeliveryID, arg.Header, arg.Body)
 	return err
 }
 
-const ListDeliveries = `-- name: ListDeliveries :many
+const listDeliveries = `-- name: ListDeliveries :many
 SELECT id, instance, guid, event, action, installation, repo_id, repo_owner, repo_name, sender_id, sender, sender_bot, received_at, state, outcome, outcome_at FROM deliveries
 WHERE id < $1 AND (CAST($2 AS TEXT) = '' OR state = $2)
 ORDER BY id DESC
@@ -218,7 +218,7 @@ type ListDeliveriesParams struct {
 }
 
 func (q *Queries) ListDeliveries(ctx context.Context, db DBTX, arg ListDeliveriesParams) ([]Delivery, error) {
-	rows, err := db.QueryContext(ctx, ListDeliveries, arg.Before, arg.State, arg.Count)
+	rows, err := db.QueryContext(ctx, listDeliveries, arg.Before, arg.State, arg.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, db DBTX, arg ListDeliverie
 	return items, nil
 }
 
-const PendingDeliveries = `-- name: PendingDeliveries :many
+const pendingDeliveries = `-- name: PendingDeliveries :many
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
     d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
@@ -288,7 +288,7 @@ type PendingDeliveriesRow struct {
 }
 
 func (q *Queries) PendingDeliveries(ctx context.Context, db DBTX, limit int32) ([]PendingDeliveriesRow, error) {
-	rows, err := db.QueryContext(ctx, PendingDeliveries, limit)
+	rows, err := db.QueryContext(ctx, pendingDeliveries, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -329,13 +329,13 @@ func (q *Queries) PendingDeliveries(ctx context.Context, db DBTX, limit int32) (
 	return items, nil
 }
 
-const ReplayDelivery = `-- name: ReplayDelivery :execrows
+const replayDelivery = `-- name: ReplayDelivery :execrows
 UPDATE deliveries SET state = 'pending', outcome = '', outcome_at = 0
 WHERE id = $1 AND state <> 'pending'
 `
 
 func (q *Queries) ReplayDelivery(ctx context.Context, db DBTX, id int64) (int64, error) {
-	result, err := db.ExecContext(ctx, ReplayDelivery, id)
+	result, err := db.ExecContext(ctx, replayDelivery, id)
 	if err != nil {
 		return 0, err
 	}

@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const FinishPlan = `-- name: FinishPlan :execrows
+const finishPlan = `-- name: FinishPlan :execrows
 UPDATE plans SET status = $2, digest = $3, error = $4, finished_at = $5, document = $6, report = $7, sources = $8
 WHERE id = $1 AND status IN ('queued', 'running')
 `
@@ -26,7 +26,7 @@ type FinishPlanParams struct {
 }
 
 func (q *Queries) FinishPlan(ctx context.Context, db DBTX, arg FinishPlanParams) (int64, error) {
-	result, err := db.ExecContext(ctx, FinishPlan,
+	result, err := db.ExecContext(ctx, finishPlan,
 		arg.ID,
 		arg.Status,
 		arg.Digest,
@@ -42,12 +42,12 @@ func (q *Queries) FinishPlan(ctx context.Context, db DBTX, arg FinishPlanParams)
 	return result.RowsAffected()
 }
 
-const GetPlan = `-- name: GetPlan :one
+const getPlan = `-- name: GetPlan :one
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree, status, digest, error, created_at, finished_at, document, report, sources FROM plans WHERE id = $1
 `
 
 func (q *Queries) GetPlan(ctx context.Context, db DBTX, id int64) (Plan, error) {
-	row := db.QueryRowContext(ctx, GetPlan, id)
+	row := db.QueryRowContext(ctx, getPlan, id)
 	var i Plan
 	err := row.Scan(
 		&i.ID,
@@ -72,7 +72,7 @@ func (q *Queries) GetPlan(ctx context.Context, db DBTX, id int64) (Plan, error) 
 	return i, err
 }
 
-const InsertPlan = `-- name: InsertPlan :one
+const insertPlan = `-- name: InsertPlan :one
 INSERT INTO plans (
     repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at, document, report, sources
@@ -94,7 +94,7 @@ type InsertPlanParams struct {
 }
 
 func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams) (int64, error) {
-	row := db.QueryRowContext(ctx, InsertPlan,
+	row := db.QueryRowContext(ctx, insertPlan,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
@@ -111,7 +111,7 @@ func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams)
 	return id, err
 }
 
-const ListPlans = `-- name: ListPlans :many
+const listPlans = `-- name: ListPlans :many
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at
 FROM plans
@@ -144,7 +144,7 @@ type ListPlansRow struct {
 }
 
 func (q *Queries) ListPlans(ctx context.Context, db DBTX, arg ListPlansParams) ([]ListPlansRow, error) {
-	rows, err := db.QueryContext(ctx, ListPlans, arg.Before, arg.Count)
+	rows, err := db.QueryContext(ctx, listPlans, arg.Before, arg.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (q *Queries) ListPlans(ctx context.Context, db DBTX, arg ListPlansParams) (
 	return items, nil
 }
 
-const NewestAttempt = `-- name: NewestAttempt :one
+const newestAttempt = `-- name: NewestAttempt :one
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree, status, digest, error, created_at, finished_at, document, report, sources FROM plans
 WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND base_branch = $6 AND base_tip = $7
 ORDER BY attempt DESC
@@ -200,7 +200,7 @@ type NewestAttemptParams struct {
 }
 
 func (q *Queries) NewestAttempt(ctx context.Context, db DBTX, arg NewestAttemptParams) (Plan, error) {
-	row := db.QueryRowContext(ctx, NewestAttempt,
+	row := db.QueryRowContext(ctx, newestAttempt,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
@@ -233,7 +233,7 @@ func (q *Queries) NewestAttempt(ctx context.Context, db DBTX, arg NewestAttemptP
 	return i, err
 }
 
-const NewestPlan = `-- name: NewestPlan :one
+const newestPlan = `-- name: NewestPlan :one
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree, status, digest, error, created_at, finished_at, document, report, sources FROM plans
 WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND base_branch = $6
 ORDER BY id DESC
@@ -250,7 +250,7 @@ type NewestPlanParams struct {
 }
 
 func (q *Queries) NewestPlan(ctx context.Context, db DBTX, arg NewestPlanParams) (Plan, error) {
-	row := db.QueryRowContext(ctx, NewestPlan,
+	row := db.QueryRowContext(ctx, newestPlan,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
@@ -282,7 +282,7 @@ func (q *Queries) NewestPlan(ctx context.Context, db DBTX, arg NewestPlanParams)
 	return i, err
 }
 
-const PlansOfPull = `-- name: PlansOfPull :many
+const plansOfPull = `-- name: PlansOfPull :many
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at
 FROM plans
@@ -316,7 +316,7 @@ type PlansOfPullRow struct {
 }
 
 func (q *Queries) PlansOfPull(ctx context.Context, db DBTX, arg PlansOfPullParams) ([]PlansOfPullRow, error) {
-	rows, err := db.QueryContext(ctx, PlansOfPull, arg.RepoKey, arg.Number, arg.Limit)
+	rows, err := db.QueryContext(ctx, plansOfPull, arg.RepoKey, arg.Number, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (q *Queries) PlansOfPull(ctx context.Context, db DBTX, arg PlansOfPullParam
 	return items, nil
 }
 
-const StartPlan = `-- name: StartPlan :execrows
+const startPlan = `-- name: StartPlan :execrows
 UPDATE plans SET status = 'running', tree = $2
 WHERE id = $1 AND status IN ('queued', 'running')
 `
@@ -365,7 +365,7 @@ type StartPlanParams struct {
 }
 
 func (q *Queries) StartPlan(ctx context.Context, db DBTX, arg StartPlanParams) (int64, error) {
-	result, err := db.ExecContext(ctx, StartPlan, arg.ID, arg.Tree)
+	result, err := db.ExecContext(ctx, startPlan, arg.ID, arg.Tree)
 	if err != nil {
 		return 0, err
 	}

@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const EndSettle = `-- name: EndSettle :one
+const endSettle = `-- name: EndSettle :one
 UPDATE subjects SET settled_generation =
     CASE WHEN settled_generation < CAST($4 AS BIGINT) THEN CAST($4 AS BIGINT) ELSE settled_generation END
 WHERE repo_key = $1 AND kind = $2 AND name = $3
@@ -24,7 +24,7 @@ type EndSettleParams struct {
 }
 
 func (q *Queries) EndSettle(ctx context.Context, db DBTX, arg EndSettleParams) (int64, error) {
-	row := db.QueryRowContext(ctx, EndSettle,
+	row := db.QueryRowContext(ctx, endSettle,
 		arg.RepoKey,
 		arg.Kind,
 		arg.Name,
@@ -35,12 +35,12 @@ func (q *Queries) EndSettle(ctx context.Context, db DBTX, arg EndSettleParams) (
 	return generation, err
 }
 
-const GetRepo = `-- name: GetRepo :one
+const getRepo = `-- name: GetRepo :one
 SELECT key, instance, forge_id, owner, name, installation, default_branch, clone_url, html_url, updated_at FROM repos WHERE key = $1
 `
 
 func (q *Queries) GetRepo(ctx context.Context, db DBTX, key string) (Repo, error) {
-	row := db.QueryRowContext(ctx, GetRepo, key)
+	row := db.QueryRowContext(ctx, getRepo, key)
 	var i Repo
 	err := row.Scan(
 		&i.Key,
@@ -57,7 +57,7 @@ func (q *Queries) GetRepo(ctx context.Context, db DBTX, key string) (Repo, error
 	return i, err
 }
 
-const GetSubject = `-- name: GetSubject :one
+const getSubject = `-- name: GetSubject :one
 SELECT repo_key, kind, name, generation, settled_generation, open, updated_at FROM subjects WHERE repo_key = $1 AND kind = $2 AND name = $3
 `
 
@@ -68,7 +68,7 @@ type GetSubjectParams struct {
 }
 
 func (q *Queries) GetSubject(ctx context.Context, db DBTX, arg GetSubjectParams) (Subject, error) {
-	row := db.QueryRowContext(ctx, GetSubject, arg.RepoKey, arg.Kind, arg.Name)
+	row := db.QueryRowContext(ctx, getSubject, arg.RepoKey, arg.Kind, arg.Name)
 	var i Subject
 	err := row.Scan(
 		&i.RepoKey,
@@ -82,12 +82,12 @@ func (q *Queries) GetSubject(ctx context.Context, db DBTX, arg GetSubjectParams)
 	return i, err
 }
 
-const ListRepos = `-- name: ListRepos :many
+const listRepos = `-- name: ListRepos :many
 SELECT key, instance, forge_id, owner, name, installation, default_branch, clone_url, html_url, updated_at FROM repos ORDER BY owner, name, key
 `
 
 func (q *Queries) ListRepos(ctx context.Context, db DBTX) ([]Repo, error) {
-	rows, err := db.QueryContext(ctx, ListRepos)
+	rows, err := db.QueryContext(ctx, listRepos)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (q *Queries) ListRepos(ctx context.Context, db DBTX) ([]Repo, error) {
 	return items, nil
 }
 
-const ListSubjectsToSettle = `-- name: ListSubjectsToSettle :many
+const listSubjectsToSettle = `-- name: ListSubjectsToSettle :many
 SELECT repo_key, kind, name, generation, settled_generation, open, updated_at FROM subjects
 WHERE open OR generation > settled_generation
 ORDER BY repo_key, kind, name
@@ -128,7 +128,7 @@ ORDER BY repo_key, kind, name
 
 // Open subjects, and closed ones whose last facts no settle has seen.
 func (q *Queries) ListSubjectsToSettle(ctx context.Context, db DBTX) ([]Subject, error) {
-	rows, err := db.QueryContext(ctx, ListSubjectsToSettle)
+	rows, err := db.QueryContext(ctx, listSubjectsToSettle)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (q *Queries) ListSubjectsToSettle(ctx context.Context, db DBTX) ([]Subject,
 	return items, nil
 }
 
-const RaiseSubject = `-- name: RaiseSubject :one
+const raiseSubject = `-- name: RaiseSubject :one
 INSERT INTO subjects (repo_key, kind, name, generation, settled_generation, open, updated_at)
 VALUES ($1, $2, $3, 1, 0, TRUE, $4)
 ON CONFLICT (repo_key, kind, name) DO UPDATE SET
@@ -180,7 +180,7 @@ type RaiseSubjectRow struct {
 }
 
 func (q *Queries) RaiseSubject(ctx context.Context, db DBTX, arg RaiseSubjectParams) (RaiseSubjectRow, error) {
-	row := db.QueryRowContext(ctx, RaiseSubject,
+	row := db.QueryRowContext(ctx, raiseSubject,
 		arg.RepoKey,
 		arg.Kind,
 		arg.Name,
@@ -191,7 +191,7 @@ func (q *Queries) RaiseSubject(ctx context.Context, db DBTX, arg RaiseSubjectPar
 	return i, err
 }
 
-const SetSubjectOpen = `-- name: SetSubjectOpen :exec
+const setSubjectOpen = `-- name: SetSubjectOpen :exec
 UPDATE subjects SET open = $4 WHERE repo_key = $1 AND kind = $2 AND name = $3
 `
 
@@ -203,7 +203,7 @@ type SetSubjectOpenParams struct {
 }
 
 func (q *Queries) SetSubjectOpen(ctx context.Context, db DBTX, arg SetSubjectOpenParams) error {
-	_, err := db.ExecContext(ctx, SetSubjectOpen,
+	_, err := db.ExecContext(ctx, setSubjectOpen,
 		arg.RepoKey,
 		arg.Kind,
 		arg.Name,
@@ -212,7 +212,7 @@ func (q *Queries) SetSubjectOpen(ctx context.Context, db DBTX, arg SetSubjectOpe
 	return err
 }
 
-const UpsertRepo = `-- name: UpsertRepo :exec
+const upsertRepo = `-- name: UpsertRepo :exec
 INSERT INTO repos (key, instance, forge_id, owner, name, installation, default_branch, clone_url, html_url, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (key) DO UPDATE SET
@@ -241,7 +241,7 @@ type UpsertRepoParams struct {
 // Names follow the forge; what a caller does not know (installation 0, empty
 // text) keeps its stored value.
 func (q *Queries) UpsertRepo(ctx context.Context, db DBTX, arg UpsertRepoParams) error {
-	_, err := db.ExecContext(ctx, UpsertRepo,
+	_, err := db.ExecContext(ctx, upsertRepo,
 		arg.Key,
 		arg.Instance,
 		arg.ForgeID,

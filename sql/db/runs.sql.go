@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const AppendRunEvent = `-- name: AppendRunEvent :one
+const appendRunEvent = `-- name: AppendRunEvent :one
 INSERT INTO run_events (run_id, seq, at, event)
 VALUES ($1, (SELECT coalesce(max(e.seq), 0) + 1 FROM run_events e WHERE e.run_id = $1), $2, $3)
 RETURNING seq
@@ -22,18 +22,18 @@ type AppendRunEventParams struct {
 }
 
 func (q *Queries) AppendRunEvent(ctx context.Context, db DBTX, arg AppendRunEventParams) (int64, error) {
-	row := db.QueryRowContext(ctx, AppendRunEvent, arg.RunID, arg.At, arg.Event)
+	row := db.QueryRowContext(ctx, appendRunEvent, arg.RunID, arg.At, arg.Event)
 	var seq int64
 	err := row.Scan(&seq)
 	return seq, err
 }
 
-const GetRun = `-- name: GetRun :one
+const getRun = `-- name: GetRun :one
 SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs WHERE id = $1
 `
 
 func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
-	row := db.QueryRowContext(ctx, GetRun, id)
+	row := db.QueryRowContext(ctx, getRun, id)
 	var i Run
 	err := row.Scan(
 		&i.ID,
@@ -49,7 +49,7 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 	return i, err
 }
 
-const InsertRun = `-- name: InsertRun :one
+const insertRun = `-- name: InsertRun :one
 INSERT INTO runs (repo_key, env, member, commit_sha, status, created_at, updated_at, state)
 VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
 RETURNING id
@@ -66,7 +66,7 @@ type InsertRunParams struct {
 }
 
 func (q *Queries) InsertRun(ctx context.Context, db DBTX, arg InsertRunParams) (int64, error) {
-	row := db.QueryRowContext(ctx, InsertRun,
+	row := db.QueryRowContext(ctx, insertRun,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
@@ -80,7 +80,7 @@ func (q *Queries) InsertRun(ctx context.Context, db DBTX, arg InsertRunParams) (
 	return id, err
 }
 
-const ListRuns = `-- name: ListRuns :many
+const listRuns = `-- name: ListRuns :many
 SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at FROM runs
 WHERE id < $1
 ORDER BY id DESC
@@ -104,7 +104,7 @@ type ListRunsRow struct {
 }
 
 func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error) {
-	rows, err := db.QueryContext(ctx, ListRuns, arg.Before, arg.Count)
+	rows, err := db.QueryContext(ctx, listRuns, arg.Before, arg.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 	return items, nil
 }
 
-const NewestRun = `-- name: NewestRun :one
+const newestRun = `-- name: NewestRun :one
 SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
 WHERE repo_key = $1 AND env = $2 AND member = $3
 ORDER BY id DESC
@@ -149,7 +149,7 @@ type NewestRunParams struct {
 }
 
 func (q *Queries) NewestRun(ctx context.Context, db DBTX, arg NewestRunParams) (Run, error) {
-	row := db.QueryRowContext(ctx, NewestRun, arg.RepoKey, arg.Env, arg.Member)
+	row := db.QueryRowContext(ctx, newestRun, arg.RepoKey, arg.Env, arg.Member)
 	var i Run
 	err := row.Scan(
 		&i.ID,
@@ -165,7 +165,7 @@ func (q *Queries) NewestRun(ctx context.Context, db DBTX, arg NewestRunParams) (
 	return i, err
 }
 
-const NewestRunOfCommit = `-- name: NewestRunOfCommit :one
+const newestRunOfCommit = `-- name: NewestRunOfCommit :one
 SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
 WHERE repo_key = $1 AND env = $2 AND member = $3 AND commit_sha = $4
 ORDER BY id DESC
@@ -180,7 +180,7 @@ type NewestRunOfCommitParams struct {
 }
 
 func (q *Queries) NewestRunOfCommit(ctx context.Context, db DBTX, arg NewestRunOfCommitParams) (Run, error) {
-	row := db.QueryRowContext(ctx, NewestRunOfCommit,
+	row := db.QueryRowContext(ctx, newestRunOfCommit,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
@@ -201,7 +201,7 @@ func (q *Queries) NewestRunOfCommit(ctx context.Context, db DBTX, arg NewestRunO
 	return i, err
 }
 
-const RunEvents = `-- name: RunEvents :many
+const runEvents = `-- name: RunEvents :many
 SELECT run_id, seq, at, event FROM run_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
 `
 
@@ -212,7 +212,7 @@ type RunEventsParams struct {
 }
 
 func (q *Queries) RunEvents(ctx context.Context, db DBTX, arg RunEventsParams) ([]RunEvent, error) {
-	rows, err := db.QueryContext(ctx, RunEvents, arg.RunID, arg.Seq, arg.Limit)
+	rows, err := db.QueryContext(ctx, runEvents, arg.RunID, arg.Seq, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (q *Queries) RunEvents(ctx context.Context, db DBTX, arg RunEventsParams) (
 	return items, nil
 }
 
-const SaveRun = `-- name: SaveRun :execrows
+const saveRun = `-- name: SaveRun :execrows
 UPDATE runs SET status = $2, state = $3, updated_at = $4 WHERE id = $1
 `
 
@@ -251,7 +251,7 @@ type SaveRunParams struct {
 }
 
 func (q *Queries) SaveRun(ctx context.Context, db DBTX, arg SaveRunParams) (int64, error) {
-	result, err := db.ExecContext(ctx, SaveRun,
+	result, err := db.ExecContext(ctx, saveRun,
 		arg.ID,
 		arg.Status,
 		arg.State,

@@ -68,7 +68,12 @@ type acceptFunc func(ctx context.Context, guid string, body []byte) error
 func intake(b *testing.B) acceptFunc {
 	d := sqltest.Open(b)
 	deliveries := store.NewDeliveries(d)
-	c := client(b, d, func(ctx context.Context, _ *river.Job[args]) error { return drain(ctx, d, deliveries) })
+	var inbox *store.Inbox
+	opened := make(chan struct{})
+	c := client(b, d, func(ctx context.Context, _ *river.Job[args]) error {
+		<-opened
+		return drain(ctx, d, deliveries, inbox)
+	})
 	if err := c.Start(b.Context()); err != nil {
 		b.Fatal(err)
 	}
@@ -77,14 +82,12 @@ func intake(b *testing.B) acceptFunc {
 			b.Error(err)
 		}
 	})
-	wake, err := queue.Wake(b.Context(), d, c, river.QueueDefault, args{})
-	if err != nil {
+	wake := queue.Wake(c, river.QueueDefault, args{})
+	var err error
+	if inbox, err = store.NewInbox(b.Context(), d, wake); err != nil {
 		b.Fatal(err)
 	}
-	inbox, err := store.NewInbox(b.Context(), d, wake)
-	if err != nil {
-		b.Fatal(err)
-	}
+	close(opened)
 	b.Cleanup(func() {
 		if err := inbox.Close(); err != nil {
 			b.Error(err)
@@ -102,8 +105,9 @@ func intake(b *testing.B) acceptFunc {
 	}
 }
 
-func drain(ctx context.Context, d *store.DB, deliveries store.Deliveries) error {
+func drain(ctx context.Context, d *store.DB, deliveries store.Deliveries, inbox *store.Inbox) error {
 	for {
+		inbox.Yield(ctx, time.Second)
 		pending, err := deliveries.Pending(ctx, 200)
 		if err != nil || len(pending) == 0 {
 			return err

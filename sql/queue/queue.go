@@ -87,15 +87,11 @@ const waiting = `SELECT 1 FROM river_job WHERE state = 'available' AND queue = $
 // whatever this transaction commits. One that has started is no reason to leave
 // it out, which the queue's own unique jobs cannot tell. It relies on SQLite's
 // transactions excluding one another.
-func Wake(ctx context.Context, d *store.DB, client *river.Client[*sql.Tx], name string, args river.JobArgs) (store.Wake, error) {
-	found, err := d.Write.PrepareContext(ctx, waiting) // closed with the database
-	if err != nil {
-		return nil, fmt.Errorf("preparing to wake %s: %w", args.Kind(), err)
-	}
+func Wake(client *river.Client[*sql.Tx], name string, args river.JobArgs) store.Wake {
 	job := []river.InsertManyParams{{Args: args, InsertOpts: &river.InsertOpts{Queue: name}}}
 	return func(ctx context.Context, tx *sql.Tx) error {
 		var one int
-		err := tx.StmtContext(ctx, found).QueryRowContext(ctx, name, args.Kind()).Scan(&one)
+		err := tx.QueryRowContext(ctx, waiting, name, args.Kind()).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
 			_, err = client.InsertManyFastTx(ctx, tx, job)
 		}
@@ -103,5 +99,5 @@ func Wake(ctx context.Context, d *store.DB, client *river.Client[*sql.Tx], name 
 			return fmt.Errorf("waking %s: %w", args.Kind(), err)
 		}
 		return nil
-	}, nil
+	}
 }

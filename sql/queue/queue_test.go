@@ -122,10 +122,7 @@ func TestWakingTwiceQueuesOneJobUnlessItHasStarted(t *testing.T) {
 		<-release
 		return nil
 	})
-	wake, err := queue.Wake(t.Context(), d, c, river.QueueDefault, args{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	wake := queue.Wake(c, river.QueueDefault, args{})
 	ring := func() {
 		t.Helper()
 		if err := d.InTx(t.Context(), func(tx *sql.Tx) error { return wake(t.Context(), tx) }); err != nil {
@@ -208,10 +205,7 @@ func child(path string) error {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	wake, err := queue.Wake(ctx, d, c, "unworked", args{})
-	if err != nil {
-		return err
-	}
+	wake := queue.Wake(c, "unworked", args{})
 	b, err := store.NewInbox(ctx, d, wake)
 	if err != nil {
 		return err

@@ -13,12 +13,12 @@ const (
 	// and checkpointBusy how long while more than checkpointBacklog pages are
 	// left.
 	checkpointPause   = 500 * time.Millisecond
-	checkpointBusy    = 50 * time.Millisecond
-	checkpointBacklog = 1000
-	// writerCheckpoint is the log length in pages, 64 MiB, at which the writer
+	checkpointBusy    = 200 * time.Millisecond
+	checkpointBacklog = 4000
+	// writerCheckpoint is the log length in pages, 128 MiB, at which the writer
 	// does copy the rest, so that the log starts again from its beginning:
 	// under constant load the copying beside it never quite catches up.
-	writerCheckpoint = "wal_autocheckpoint(16000)"
+	writerCheckpoint = "wal_autocheckpoint(32000)"
 )
 
 type checkpointer struct {

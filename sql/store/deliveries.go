@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -117,17 +116,12 @@ type DeliveryOutcome struct {
 
 // FinishAll is Finish for what one job worked off together, in its transaction.
 func (s Deliveries) FinishAll(ctx context.Context, tx *sql.Tx, outcomes []DeliveryOutcome, at time.Time) error {
-	finish, err := tx.PrepareContext(ctx, db.FinishDelivery)
-	if err != nil {
-		return fmt.Errorf("finishing deliveries: %w", err)
-	}
-	on := preparedTx{Tx: tx, bound: map[string]*sql.Stmt{db.FinishDelivery: finish}}
 	for _, o := range outcomes {
-		if _, err := s.Finish(ctx, on, o.ID, o.State, o.Outcome, at); err != nil {
-			return errors.Join(err, finish.Close())
+		if _, err := s.Finish(ctx, tx, o.ID, o.State, o.Outcome, at); err != nil {
+			return err
 		}
 	}
-	return finish.Close()
+	return nil
 }
 
 // Replay makes a delivery pending again. It reports false when it is pending

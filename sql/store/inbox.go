@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/chant-bot/chant/sql/db"
 )
@@ -33,8 +35,8 @@ type Inbox struct {
 	queue   chan *waiter
 	closing chan struct{}
 	closed  chan struct{}
-	stmts   statements
 	answers sync.WaitGroup
+	inside  atomic.Int64 // Accept calls that wait
 }
 
 // waiter is one Accept that waits for its commit.
@@ -53,17 +55,12 @@ type accepted struct {
 
 // NewInbox starts the one writer of d's deliveries. Close ends it.
 func NewInbox(ctx context.Context, d *DB, wake Wake) (*Inbox, error) {
-	stmts, err := prepare(ctx, d.Write, db.InsertDelivery, db.InsertDeliveryContent)
-	if err != nil {
-		return nil, fmt.Errorf("opening the inbox: %w", err)
-	}
 	b := &Inbox{
 		db:      d,
 		wake:    wake,
 		queue:   make(chan *waiter, maxBatch),
 		closing: make(chan struct{}),
 		closed:  make(chan struct{}),
-		stmts:   stmts,
 	}
 	go b.run()
 	return b, nil
@@ -79,6 +76,8 @@ func (b *Inbox) Accept(ctx context.Context, d Delivery) (fresh bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("encoding the header of delivery %s: %w", d.GUID, err)
 	}
+	b.inside.Add(1)
+	defer b.inside.Add(-1)
 	w := &waiter{row: insertParams(d), header: header, body: blob(d.Body), answer: make(chan accepted, 1)}
 	select {
 	case b.queue <- w:
@@ -102,15 +101,41 @@ func (b *Inbox) Accept(ctx context.Context, d Delivery) (fresh bool, err error) 
 	}
 }
 
-// Waiting is how many deliveries wait for the next commit.
-func (b *Inbox) Waiting() int { return len(b.queue) }
+// A forge waits seconds for its answer and sends nothing again by itself; what
+// was accepted can wait longer.
+const (
+	// rush is the number of deliveries waiting at once from which on whoever
+	// works them off should stand back.
+	rush      = 8
+	rushCheck = 5 * time.Millisecond
+)
+
+// Yield waits while many deliveries wait to be stored, at most for the time
+// given, so that taking them in is not slowed by working them off. Call it
+// between deliveries.
+func (b *Inbox) Yield(ctx context.Context, most time.Duration) {
+	if b.inside.Load() < rush {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	again := time.NewTicker(rushCheck)
+	defer again.Stop()
+	for b.inside.Load() >= rush {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // Close stores what was handed over and ends the writer. Call it once, before
 // the database is closed.
 func (b *Inbox) Close() error {
 	close(b.closing)
 	<-b.closed
-	return b.stmts.close()
+	return nil
 }
 
 func (b *Inbox) run() {
@@ -179,9 +204,9 @@ func (b *Inbox) store(batch []*waiter) ([]bool, error) {
 	ctx := context.Background()
 	fresh := make([]bool, len(batch))
 	err := b.db.InLazyTx(ctx, func(tx *sql.Tx) error {
-		on, q, pending := b.stmts.in(ctx, tx), new(db.Queries), false
+		q, pending := new(db.Queries), false
 		for i, w := range batch {
-			ids, err := q.InsertDelivery(ctx, on, w.row)
+			ids, err := q.InsertDelivery(ctx, tx, w.row)
 			if err != nil {
 				return err
 			}
@@ -189,7 +214,7 @@ func (b *Inbox) store(batch []*waiter) ([]bool, error) {
 				continue
 			}
 			content := db.InsertDeliveryContentParams{DeliveryID: ids[0], Header: w.header, Body: w.body}
-			if err := q.InsertDeliveryContent(ctx, on, content); err != nil {
+			if err := q.InsertDeliveryContent(ctx, tx, content); err != nil {
 				return err
 			}
 			fresh[i] = true

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -178,11 +179,47 @@ func TestWhatArrivesDuringACommitSharesTheNextOne(t *testing.T) {
 	for b.Waiting() < clients-1 { // until each has handed its delivery over
 		runtime.Gosched()
 	}
+	if woken.Load() != 1 {
+		t.Error("another commit began")
+	}
 	close(release)
 	wg.Wait()
 	if woken.Load() != 2 {
 		t.Errorf("%d commits for %d deliveries, want 2", woken.Load(), clients)
 	}
+}
+
+func TestWorkStandsBackWhileManyDeliveriesWait(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	release := make(chan struct{})
+	b := openInbox(t, d, func(context.Context, *sql.Tx) error { <-release; return nil })
+	b.Yield(t.Context(), time.Hour) // nobody waits
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if _, err := b.Accept(t.Context(), sent(fmt.Sprintf("d%d", i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for b.Waiting() < 10 {
+		runtime.Gosched()
+	}
+	b.Yield(t.Context(), time.Millisecond) // not for ever
+	ended := make(chan struct{})
+	go func() {
+		b.Yield(t.Context(), time.Hour)
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		t.Error("work went on during the rush")
+	default:
+	}
+	close(release)
+	wg.Wait()
+	<-ended
 }
 
 func TestClosingTheInboxStoresExactlyWhatItAcknowledged(t *testing.T) {

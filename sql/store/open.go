@@ -97,11 +97,11 @@ func open(path string, options url.Values) (*sql.DB, error) {
 		return nil, err
 	}
 	name := url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}
-	connector, err := sqlite.NewConnector(name.String())
+	driver, err := sqlite.NewConnector(name.String())
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector), nil
+	return sql.OpenDB(connector{driver}), nil
 }
 
 // migrate runs our migrations and, as one of them, the queue's.
