@@ -233,11 +233,15 @@ func (s *Server) runLog(r *http.Request, id int64) ([]web.LogLine, error) {
 		if err := json.Unmarshal(stored.Event, &e); err != nil {
 			return nil, fmt.Errorf("event %d of run %d: %w", stored.Seq, id, err)
 		}
-		lines = append(lines, web.LogLine{At: stored.At, Member: e.Member, Text: eventText(e)})
+		if text := eventText(e); text != "" {
+			lines = append(lines, web.LogLine{At: stored.At, Member: e.Member, Text: text})
+		}
 	}
 	return lines, nil
 }
 
+// eventText is an event in words, "" for one that says nothing a person would
+// miss.
 func eventText(e run.Event) string {
 	switch e.Type {
 	case "wave-start":
@@ -248,7 +252,7 @@ func eventText(e run.Event) string {
 		if e.BlockedBy != "" {
 			return fmt.Sprintf("%s: blocked by %s, not run", e.Component, e.BlockedBy)
 		}
-		return fmt.Sprintf("%s: %s", e.Component, e.Status)
+		return ""
 	case "step":
 		text := fmt.Sprintf("%s %s", e.Step, e.Status)
 		if e.Error != "" {
@@ -258,7 +262,7 @@ func eventText(e run.Event) string {
 	case "run-done":
 		return "run: " + string(e.Status)
 	}
-	return e.Type
+	return ""
 }
 
 func (s *Server) plan(r *http.Request) (web.Page, error) {
