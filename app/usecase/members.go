@@ -121,13 +121,30 @@ func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Sele
 	if err := in.deletedRoots(ctx, files); err != nil {
 		return graph.Selection{}, err
 	}
-	roots, err := driver.Changed(in.Project.Dir, in.Project.Roots, os.DirFS(in.Checkout.Dir), files)
+	inProject, err := relativeTo(in.Project.Dir, files)
+	if err != nil {
+		return graph.Selection{}, err
+	}
+	roots, err := driver.Changed(in.Project.Dir, in.Project.Roots, os.DirFS(in.Checkout.Dir), inProject)
 	if err != nil {
 		return graph.Selection{}, err
 	}
 	return graph.SelectChanges(in.Project.Components, graph.Changes{
 		Roots: roots, Components: in.Project.TouchedBy(files),
 	})
+}
+
+// relativeTo names files of the checkout as a project's directory sees them.
+func relativeTo(dir string, files []string) ([]string, error) {
+	out := make([]string, 0, len(files))
+	for _, f := range files {
+		rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(f))
+		if err != nil {
+			return nil, fmt.Errorf("naming %s from %s: %w", f, dir, err)
+		}
+		out = append(out, filepath.ToSlash(rel))
+	}
+	return out, nil
 }
 
 // touchesAny tells whether a changed file is one a pull request is planned for.
