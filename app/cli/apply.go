@@ -59,7 +59,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if newest && o.Head == "" {
 		in.Commit = ""
 	}
-	if in.Base, err = h.applyBase(ctx, c, o.Base); err != nil {
+	if in.Base, err = c.commitBefore(ctx, o.Base); err != nil {
 		return err
 	}
 	stage, runs, err := h.stage(c, o.RunOptions, where.env)
@@ -73,8 +73,9 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	return h.finishApply(ctx, c, o, where, a, err, runs.notIsolated())
 }
 
-// applyBase resolves --base. A push that made the branch says 40 zeros.
-func (h *Host) applyBase(ctx context.Context, c *checkout, base string) (string, error) {
+// commitBefore resolves --base, "" for none: a push that made the branch says 40
+// zeros.
+func (c *checkout) commitBefore(ctx context.Context, base string) (string, error) {
 	if !someCommit(base) {
 		return "", nil
 	}

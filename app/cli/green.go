@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/chant-bot/chant/app/usecase"
@@ -56,6 +57,16 @@ func Tick(ctx context.Context, h *Host, o TickOptions) error {
 	}
 	if printed := h.printTick(o, result); printed != nil {
 		return errors.Join(err, printed)
+	}
+	return withTokenHint(err)
+}
+
+// withTokenHint says what to do where GitHub refuses a tag on a commit that
+// changes workflows, which a job's own token may not push (pr-loop §4.3).
+func withTokenHint(err error) error {
+	var rejected *git.Rejected
+	if errors.As(err, &rejected) && strings.Contains(rejected.Reason, "workflows") {
+		return fmt.Errorf("%w; check out with a personal or an app token that may write workflows", err)
 	}
 	return err
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/record"
 )
 
@@ -32,8 +34,11 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 	if err != nil {
 		return fmt.Errorf("branch %s: %w", where.branch, err)
 	}
-	since, err := h.applyBase(ctx, c, o.Base)
-	if err != nil {
+	since, err := c.commitBefore(ctx, o.Base)
+	if errors.Is(err, git.ErrUnknownRevision) {
+		// The branch was pushed over: what it was is gone, and starts nothing.
+		h.warn("--base: %v", err)
+	} else if err != nil {
 		return err
 	}
 	stage, _, err := h.stage(c, o.RunOptions, where.env)

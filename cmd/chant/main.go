@@ -52,6 +52,10 @@ func chant() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the program at once; a running apply goes on under its supervisor
+	}()
 	return execute(ctx, os.Args[1:], &cli.Host{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Dir: dir, Environ: os.Environ(), Version: version(), Now: time.Now,
