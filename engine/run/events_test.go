@@ -83,3 +83,44 @@ func TestEventsNestStepsInPhasesInComponents(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+func TestEventsWhileAnApplyRuns(t *testing.T) {
+	t.Parallel()
+	s := apply(t, [][]string{{"app", "net"}}, nil)
+	for _, m := range []string{"app", "net"} {
+		if err := s.Start(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Settle("app", Outcome{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"type":"run-start","waves":[["app","net"]]}
+{"type":"wave-start","wave":1}
+{"type":"component-start","wave":1,"component":"app"}
+{"type":"phase-start","component":"app","phase":"Apply"}
+{"type":"step","component":"app","phase":"Apply","step":"terraform-apply","member":"app","status":"running"}
+{"type":"component-start","wave":1,"component":"net"}
+{"type":"phase-start","component":"net","phase":"Apply"}
+{"type":"step","component":"net","phase":"Apply","step":"terraform-apply","member":"net","status":"running"}
+{"type":"step","component":"app","phase":"Apply","step":"terraform-apply","member":"app","status":"ok"}
+{"type":"phase-done","component":"app","phase":"Apply","status":"ok"}
+{"type":"component-done","wave":1,"component":"app","status":"ok"}`
+	if diff := cmp.Diff(want, lines(t, s.Events())); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestAComponentIsNotBlockedByItself(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Waves: [][]string{{"net"}}, Units: []Unit{{Member: "m1", Component: "net"}, {Member: "m2", Component: "net"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, &s, "m1", Outcome{Error: "boom"})
+	for _, e := range s.Events() {
+		if e.Type == "component-done" && (e.BlockedBy != "" || e.Status != EventFailed) {
+			t.Errorf("component-done %+v; its own step failed", e)
+		}
+	}
+}
