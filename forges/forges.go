@@ -144,6 +144,9 @@ type Status struct {
 // Statuses writes commit statuses. Writing the same status twice is harmless.
 type Statuses interface {
 	SetStatus(ctx context.Context, repo engine.Repo, sha string, s Status) error
+	// Status reads the newest status of one context, to find out whether a write
+	// whose answer was lost was carried out; ErrNotFound when there is none.
+	Status(ctx context.Context, repo engine.Repo, sha, name string) (Status, error)
 }
 
 // Note is a comment of ours on a pull request.

@@ -19,6 +19,12 @@ type Post struct {
 	RemoteID int64 // the note's id on its forge, 0 for a status
 }
 
+// unanswered starts the hash of what was sent and never heard back of: it is on
+// the forge or not, which is looked at before anything is said again.
+const unanswered = "unanswered:"
+
+func (p Post) unanswered() bool { return strings.HasPrefix(p.Hash, unanswered) }
+
 // Posts remembers what was last said where, so that nothing is said twice.
 type Posts interface {
 	Post(ctx context.Context, repo engine.Repo, target string) (Post, bool, error)
@@ -46,12 +52,36 @@ func (p *Poster) Status(ctx context.Context, site *Site, sha string, s forges.St
 	if err != nil || found && last.Hash == hash {
 		return err
 	}
+	stands := false
+	if last.unanswered() {
+		if stands, err = statusStands(ctx, site, sha, s); err != nil {
+			return err
+		}
+	}
+	if stands {
+		return p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: hash})
+	}
+	if err := p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: unanswered + hash}); err != nil {
+		return err
+	}
 	err = site.Forge.SetStatus(ctx, site.Repo, sha, s)
 	var rejected *forges.Rejected
 	if err != nil && !errors.Is(err, forges.ErrNotFound) && !errors.As(err, &rejected) {
 		return fmt.Errorf("setting status %s on %s: %w", s.Context, short(sha), err)
 	}
 	return p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: hash})
+}
+
+// statusStands tells whether a status is the one that stands on the forge.
+func statusStands(ctx context.Context, site *Site, sha string, s forges.Status) (bool, error) {
+	standing, err := site.Forge.Status(ctx, site.Repo, sha, s.Context)
+	if errors.Is(err, forges.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading status %s on %s: %w", s.Context, short(sha), err)
+	}
+	return standing.State == s.State && standing.Description == s.Description && standing.TargetURL == s.TargetURL, nil
 }
 
 // Note writes the sticky note of a pull request: edited in place, found by its
@@ -63,6 +93,12 @@ func (p *Poster) Note(ctx context.Context, site *Site, number int, marker string
 	hash := hashOf(body)
 	last, found, err := p.Posts.Post(ctx, site.Repo, target)
 	if err != nil || found && last.Hash == hash {
+		return err
+	}
+	if last.unanswered() {
+		last.RemoteID = 0 // look at what stands
+	}
+	if err := p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: unanswered + hash, RemoteID: last.RemoteID}); err != nil {
 		return err
 	}
 	id, err := p.write(ctx, site, number, marker, body, last.RemoteID)

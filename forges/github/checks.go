@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	gogithub "github.com/google/go-github/v62/github"
@@ -74,6 +75,42 @@ func (c *Conn) SetStatus(ctx context.Context, repo engine.Repo, sha string, s fo
 		return err
 	}
 	return written(what, made.GetID())
+}
+
+// Status reads the newest status of one context; case makes no difference to
+// GitHub.
+func (c *Conn) Status(ctx context.Context, repo engine.Repo, sha, name string) (forges.Status, error) {
+	if err := checkSHA(sha); err != nil {
+		return forges.Status{}, err
+	}
+	path, err := c.path(repo, "/commits/%s/status", sha)
+	if err != nil {
+		return forges.Status{}, err
+	}
+	var found *gogithub.RepoStatus
+	what := "reading the statuses of " + sha
+	err = c.pages(ctx, what, "statuses:read", path, nil, maxPages, func(data json.RawMessage) error {
+		var page gogithub.CombinedStatus
+		if err := json.Unmarshal(data, &page); err != nil {
+			return err
+		}
+		for _, s := range page.Statuses {
+			if strings.EqualFold(s.GetContext(), name) {
+				found = s
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return forges.Status{}, err
+	}
+	if found == nil {
+		return forges.Status{}, fmt.Errorf("%s: none of %s: %w", what, name, forges.ErrNotFound)
+	}
+	return forges.Status{
+		Context: found.GetContext(), State: forges.StatusState(found.GetState()),
+		Description: found.GetDescription(), TargetURL: found.GetTargetURL(),
+	}, nil
 }
 
 // written makes sure of a write: a redirect that lost it answers without an id.

@@ -259,6 +259,12 @@ func TestStatusesAreWrittenAndRefused(t *testing.T) {
 	if got.State != "pending" || got.Description != "waits" || got.TargetURL != s.TargetURL || got.Creator.Login != "chant[bot]" {
 		t.Fatalf("%+v", got)
 	}
+	if read := must(w.forge.Status(t.Context(), w.key, sha, "chant/plan"))(t); read != s {
+		t.Errorf("read back: %+v", read)
+	}
+	if _, err := w.forge.Status(t.Context(), w.key, sha, "chant/apply"); !errors.Is(err, forges.ErrNotFound) {
+		t.Errorf("a context that was never set: %v", err)
+	}
 	s.Description = strings.Repeat("x", 141)
 	var rejected *forges.Rejected
 	if err := w.forge.SetStatus(t.Context(), w.key, sha, s); !errors.As(err, &rejected) {
