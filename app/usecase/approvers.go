@@ -21,6 +21,9 @@ type approvers struct {
 	env   project.Env
 	// rule is nil where the review rule is off.
 	rule *gate.ReviewRule
+	// until is the stamp of the merge's record: what is approved on a pull
+	// request after it merged does not count (decision 4). Empty is no bound.
+	until string
 
 	reasons map[string]string
 	err     error // the first failed read; a decision made with it is void
@@ -32,7 +35,12 @@ func (s *Site) approvers(env project.Env, rule *gate.ReviewRule) *approvers {
 
 // exclude is what gate.Query.Exclude asks.
 func (a *approvers) exclude(ctx context.Context) func(gate.Record) string {
-	return func(r gate.Record) string { return a.refuse(ctx, r.ResolvedBy) }
+	return func(r gate.Record) string {
+		if a.until != "" && r.Timestamp > a.until {
+			return "it was given after the merge"
+		}
+		return a.refuse(ctx, r.ResolvedBy)
+	}
 }
 
 // refuse says why principal's approval does not count, "" when it does.

@@ -239,10 +239,13 @@ func (st *Stage) writeRecords(ctx context.Context, in RecordInput, p Policy, com
 // recordApproval fills in under which approval the merge came: one of the plan
 // recorded, or one of another plan of the pull request that covers it.
 func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, prefix string, p Policy, plan StoredPlan, who *approvers, m *record.Merge) ([]ledger.File, error) {
-	d, _, err := decide(ctx, snap, prefix, st.query(p, m.Op, plan.Document.Digest), who)
+	d, lines, err := decide(ctx, snap, prefix, st.query(p, m.Op, plan.Document.Digest), who)
 	if err != nil {
 		return nil, err
 	}
+	// Later than every approval it was decided on, whoever's clock runs ahead.
+	at, _ := gate.Stamp(lines, st.Now())
+	m.Timestamp = gate.Timestamp(at)
 	approval := d.Record
 	if approval == nil && d.Mismatch != nil {
 		m.Approval.Status = "changed"

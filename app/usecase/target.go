@@ -238,7 +238,9 @@ func (st *Stage) mergeStands(ctx context.Context, site *Site, snap *ledger.Snaps
 	}
 	q := st.query(p, m.Op, *m.Approved)
 	q.Gate = m.Gate
-	d, _, err := decide(ctx, snap, prefix, q, site.approvers(p.Env, rule))
+	who := site.approvers(p.Env, rule)
+	who.until = m.Timestamp
+	d, _, err := decide(ctx, snap, prefix, q, who)
 	return d.Satisfied, err
 }
 
