@@ -107,7 +107,7 @@ func TestAKeptStatementWorksAfterItFailed(t *testing.T) {
 func TestMoreTextsThanAreKeptStillRun(t *testing.T) {
 	t.Parallel()
 	d := scratch(t)
-	for i := range 600 {
+	for i := range 300 {
 		query := fmt.Sprintf("SELECT i + %d FROM n WHERE i = $1", i)
 		if diff := cmp.Diff([]int{1 + i}, numbers(t, d.Write, query, 1)); diff != "" {
 			t.Fatal(diff)
