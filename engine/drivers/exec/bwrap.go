@@ -42,7 +42,7 @@ func (b bwrap) Wrap(cmd Cmd, view View) (Cmd, error) {
 		return Cmd{}, err
 	}
 	args := []string{
-		b.program, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		b.program, "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		// The command leads a session of its own, so that a signal reaches it
 		// and its children but not bubblewrap, which would die of it.
 		"--as-pid-1", "--new-session", "--cap-drop", "ALL",

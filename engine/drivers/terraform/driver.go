@@ -65,7 +65,8 @@ type Config struct {
 }
 
 // Driver implements engine.Planner, engine.Applier and engine.OutputReader. It
-// is safe for concurrent use; targets in one directory wait for each other.
+// is safe for concurrent use; its targets in one directory wait for each other.
+// Two drivers need two worktrees.
 type Driver struct {
 	cfg     Config
 	binary  string

@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -184,8 +185,14 @@ func (w *workdir) restoreLockFile() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	name := filepath.Join(w.rel, lockFileName)
+	var now []byte
 	if err == nil {
-		err = w.tree.WriteFile(filepath.Join(w.rel, lockFileName), data, 0o644)
+		now, _, err = w.readSmall(name)
+	}
+	// The same bytes are left alone: they may belong to the run's user.
+	if err == nil && !bytes.Equal(now, data) {
+		err = errors.Join(w.tree.RemoveAll(name), w.tree.WriteFile(name, data, 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("restoring the lock file of root %s: %w", w.t.Root.Name, err)

@@ -1,0 +1,94 @@
+package terraform
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+)
+
+func TestErrorsNameTheRootAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		main   string
+		change func(*engine.Target)
+		want   []string
+	}{
+		"a syntax error":    {main: "resource \"x\" {", want: []string{"root net", "terraform init exited with 1", "main.tf line"}},
+		"a failing plan":    {main: backend + "output \"o\" {\n  value = file(\"absent\")\n}\n", want: []string{"root net", "terraform plan exited with 1", "absent"}},
+		"an unset variable": {main: backend + "variable \"v\" {}\n", want: []string{"root net", "\"v\""}},
+		"a missing directory": {
+			change: func(t *engine.Target) { t.Root.Dir = "roots/nat" },
+			want:   []string{"chant.config.json:3", "roots/nat", "net", `correct "dir"`},
+		},
+		"a directory outside": {
+			change: func(t *engine.Target) { t.Root.Dir = "../../etc" },
+			want:   []string{"root net", `correct "dir"`},
+		},
+		"a var file outside": {
+			change: func(t *engine.Target) { t.Root.VarFiles = []string{"../../../etc/hostname"} },
+			want:   []string{"root net", `correct "varFiles"`},
+		},
+		"an absolute var file": {
+			change: func(t *engine.Target) { t.Root.VarFiles = []string{"/etc/hostname"} },
+			want:   []string{"root net", `correct "varFiles"`},
+		},
+		"a bad variable name": {
+			main:   backend,
+			change: func(t *engine.Target) { t.Vars = map[string]digest.Value{"a=b": digest.StringOf("c")} },
+			want:   []string{"root net", `"a=b"`, `"vars"`},
+		},
+		"no backend":          {main: "output \"o\" {\n  value = 1\n}\n", change: noBackend, want: []string{"root net", "not kept", `"path"`}},
+		"a relative state":    {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] = "x.tfstate" }, want: []string{"root net", "not kept"}},
+		"a state elsewhere":   {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] = "/srv/x.tfstate" }, want: []string{"root net", "not kept"}},
+		"a state by dots":     {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] += "/../../x" }, want: []string{"root net", "not kept"}},
+		"a workspace's state": {main: backend, change: func(t *engine.Target) { t.Root.Workspace = "prod" }, want: []string{"root net", `"workspace_dir"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"roots/net/main.tf": tc.main})
+			if tc.change != nil {
+				tc.change(&s.target)
+			}
+			_, err := s.driver().Plan(context.Background(), s.target, nil)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in %q", want, err)
+				}
+			}
+		})
+	}
+}
+
+func noBackend(t *engine.Target) { t.Root.BackendConfig = nil }
+
+func TestARootLinkedFromOutsideIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/keep": ""})
+	outside := shortDir(t)
+	s.write(outside, map[string]string{"main.tf": netRoot})
+	if err := os.Symlink(outside, filepath.Join(s.checkout, "roots/net")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.driver().Plan(context.Background(), s.target, nil); err == nil || !strings.Contains(err.Error(), "not a directory of the checkout") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAPersonsOwnCheckoutMayKeepItsState(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": "output \"o\" {\n  value = 1\n}\n"})
+	s.target.Root.BackendConfig = nil
+	d := s.driver(func(c *Config) { c.KeepsCheckout = true })
+	s.apply(d, s.plan(d))
+	if _, err := os.Stat(filepath.Join(s.checkout, "roots/net/terraform.tfstate")); err != nil {
+		t.Error(err)
+	}
+}
