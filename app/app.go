@@ -24,7 +24,6 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/engine/drivers/exec"
-	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/forges/github"
 	"github.com/chant-bot/chant/sql/store"
 )
@@ -70,9 +69,10 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	if s.jobs, err = s.wireJobs(where, kept, stage, notIsolated); err != nil {
 		return nil, err
 	}
-	if s.inbox, err = store.NewInbox(ctx, s.db, s.jobs.Wake); err != nil {
+	if s.inbox, err = store.NewInbox(ctx, s.db, s.jobs.Wake()); err != nil {
 		return nil, err
 	}
+	s.jobs.Inbox = s.inbox
 	s.http, err = s.wireHTTP(where, kept, notIsolated)
 	return s, err
 }
@@ -96,7 +96,7 @@ func (s *Server) openState(ctx context.Context) error {
 }
 
 func (s *Server) wireSites(forge *github.Connections) (*sites, error) {
-	holder, err := lease.NewHolder()
+	holder, err := holderOf(s.config.StateDir)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,6 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
 	}
 	j.Commander = &usecase.Commander{Settler: j.Settler, Requests: j, Audit: kept}
-	j.Receiver = &usecase.Receiver{Next: j, Commands: j}
 	return j, j.Open(jobs.Config{
 		Settles: 8, Plans: max(2, s.config.Workers), Applies: max(2, s.config.Workers),
 		Sweep: s.config.SweepInterval.Std(),
