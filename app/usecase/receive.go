@@ -13,11 +13,18 @@ type CommandQueue interface {
 	QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error
 }
 
+// Raiser says what is to be settled.
+type Raiser interface {
+	Raise(ctx context.Context, repo engine.Repo, s Subject) error
+	// RaiseBranches raises the default branch and every branch tracked already.
+	RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error
+}
+
 // Receiver turns what a delivery hints at into subjects to settle and comments
 // to read. It looks at nothing and decides nothing: losing, doubling or
 // reordering events changes when something is looked at, never the result.
 type Receiver struct {
-	Next     Next
+	Subjects Raiser
 	Commands CommandQueue
 }
 
@@ -26,15 +33,15 @@ type Receiver struct {
 func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine.Event) (outcome string, err error) {
 	switch e := event.(type) {
 	case engine.ChangeUpdated:
-		return "settles the pull request", r.Next.Raise(ctx, e.Repo, PullOf(e.Number))
+		return "settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number))
 	case engine.ReviewChanged:
-		return "settles the pull request", r.Next.Raise(ctx, e.Repo, PullOf(e.Number))
+		return "settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number))
 	case engine.ChangeClosed:
 		return "settles the pull request and its base branch", r.closed(ctx, forge, e)
 	case engine.CommandPosted:
 		return "reads the comment", r.Commands.QueueCommand(ctx, e.Repo, e.Comment)
 	case engine.BranchPushed:
-		return "settles the branch", r.Next.Raise(ctx, e.Repo, BranchOf(e.Branch))
+		return "settles the branch", r.Subjects.Raise(ctx, e.Repo, BranchOf(e.Branch))
 	case engine.ChecksChanged:
 		return "settles the branches the commit can be on", r.branches(ctx, forge, e.Repo)
 	case engine.TagChanged:
@@ -54,7 +61,7 @@ func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine
 // closed settles the pull request and, for a merge, the branch it came to. The
 // base branch is asked of the forge, not of the payload.
 func (r *Receiver) closed(ctx context.Context, forge forges.Forge, e engine.ChangeClosed) error {
-	if err := r.Next.Raise(ctx, e.Repo, PullOf(e.Number)); err != nil {
+	if err := r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number)); err != nil {
 		return err
 	}
 	change, err := forge.Change(ctx, e.Repo, e.Number)
@@ -64,7 +71,7 @@ func (r *Receiver) closed(ctx context.Context, forge forges.Forge, e engine.Chan
 	if err != nil || change.State != engine.Merged {
 		return err
 	}
-	return r.Next.Raise(ctx, e.Repo, BranchOf(change.BaseBranch))
+	return r.Subjects.Raise(ctx, e.Repo, BranchOf(change.BaseBranch))
 }
 
 // branches settles every branch that is tracked already, and the default one.
@@ -76,5 +83,5 @@ func (r *Receiver) branches(ctx context.Context, forge forges.Forge, repo engine
 	if err != nil {
 		return err
 	}
-	return r.Next.RaiseBranches(ctx, repo, info.DefaultBranch)
+	return r.Subjects.RaiseBranches(ctx, repo, info.DefaultBranch)
 }

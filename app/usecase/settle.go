@@ -76,8 +76,6 @@ type Next interface {
 	QueueApply(ctx context.Context, repo engine.Repo, branch, env, member, commit string) error
 	// Raise says that a subject is to be settled.
 	Raise(ctx context.Context, repo engine.Repo, s Subject) error
-	// RaiseBranches raises the default branch and every branch tracked already.
-	RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error
 }
 
 // SubjectKind tells pull requests and branches apart.

@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -55,10 +56,8 @@ func stepVars(values map[string]digest.Value) map[string]digest.Value {
 	return vars
 }
 
-// safeName keeps a member's name a single path element.
-func safeName(name string) string {
-	return strings.NewReplacer("/", "_", "\\", "_", "..", "_").Replace(name)
-}
+// safeName is a name as a single path element, no two names alike.
+func safeName(name string) string { return "m-" + url.PathEscape(name) }
 
 // failedPart is a member that could not be planned.
 func failedPart(name, message string) changeset.Part {
