@@ -178,7 +178,9 @@ func (b *Inbox) gather(first *waiter) []*waiter {
 func (b *Inbox) commit(batch []*waiter) {
 	fresh, err := b.store(batch)
 	switch {
-	case err == nil:
+	case err == nil && len(b.queue) == 0:
+		b.answer(batch, fresh)
+	case err == nil: // more to commit while the disk works
 		b.answers.Go(func() { b.answer(batch, fresh) })
 	case len(batch) > 1:
 		for _, w := range batch {
