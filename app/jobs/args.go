@@ -13,8 +13,10 @@ import (
 )
 
 // Queues. Steps that run planners have one of their own, so that a long apply
-// never keeps a note from being written.
+// never keeps a note from being written. Draining the inbox has one, so that it
+// waits for nothing and runs once at a time.
 const (
+	queueEvent  = "event"
 	queueSettle = river.QueueDefault
 	queuePlan   = "plan"
 	queueApply  = "apply"

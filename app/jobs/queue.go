@@ -36,6 +36,12 @@ type Sites interface {
 	Discover(ctx context.Context) ([]store.Repo, error)
 }
 
+// Inbox is where deliveries come in.
+type Inbox interface {
+	// Yield waits, at most that long, while many wait to be stored.
+	Yield(ctx context.Context, most time.Duration)
+}
+
 // Jobs is the queue with its workers.
 type Jobs struct {
 	DB         *store.DB
@@ -49,11 +55,12 @@ type Jobs struct {
 	Stage      *usecase.Stage
 	Settler    *usecase.Settler
 	Commander  *usecase.Commander
-	Receiver   *usecase.Receiver
 	SelfID     func(ctx context.Context, repo engine.Repo) (int64, error)
 	RunsDir    string
 	Log        *slog.Logger
 	Retention  time.Duration
+	// Inbox is set before Start: it wakes the queue and so comes after Open.
+	Inbox Inbox
 
 	client *river.Client[*sql.Tx]
 	locks  keyedLocks
@@ -81,6 +88,7 @@ func (j *Jobs) Open(c Config) error {
 	config.Workers = workers
 	config.RetryPolicy = soon{}
 	config.Queues = map[string]river.QueueConfig{
+		queueEvent:  {MaxWorkers: 1},
 		queueSettle: {MaxWorkers: c.Settles},
 		queuePlan:   {MaxWorkers: c.Plans},
 		queueApply:  {MaxWorkers: c.Applies},
@@ -131,11 +139,8 @@ func (j *Jobs) Stop(ctx context.Context) error {
 }
 
 // Wake queues the job that drains the inbox, in the transaction that stores the
-// deliveries.
-func (j *Jobs) Wake(ctx context.Context, tx *sql.Tx) error {
-	_, err := j.client.InsertTx(ctx, tx, EventArgs{}, nil)
-	return err
-}
+// deliveries, unless one waits already.
+func (j *Jobs) Wake() store.Wake { return queue.Wake(j.client, queueEvent, EventArgs{}) }
 
 func (j *Jobs) insert(ctx context.Context, args river.JobArgs) error {
 	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
@@ -146,15 +151,14 @@ func (j *Jobs) insert(ctx context.Context, args river.JobArgs) error {
 
 // Raise implements usecase.Next.
 func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s usecase.Subject) error {
-	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.raiseTx(ctx, tx, repo.Key(), s) })
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.raiseTx(ctx, tx, subjectOf(repo.Key(), s)) })
 }
 
 // raiseTx notes a fact about a subject. The first one since the subject was
 // settled queues the settle; a settle that ends under a newer generation queues
 // the next itself. So a subject has one settle at a time, however many facts
 // come.
-func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, repoKey string, s usecase.Subject) error {
-	subject := store.Subject{RepoKey: repoKey, Kind: store.SubjectKind(s.Kind), Name: s.Name}
+func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, subject store.Subject) error {
 	generation, first, err := j.Subjects.Raise(ctx, tx, subject, j.Stage.Now())
 	if err != nil || !first {
 		return err
@@ -162,29 +166,28 @@ func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, repoKey string, s usecas
 	return j.settleTx(ctx, tx, subject, generation)
 }
 
+func subjectOf(repoKey string, s usecase.Subject) store.Subject {
+	return store.Subject{RepoKey: repoKey, Kind: store.SubjectKind(s.Kind), Name: s.Name}
+}
+
 func (j *Jobs) settleTx(ctx context.Context, tx *sql.Tx, s store.Subject, generation int64) error {
 	_, err := j.client.InsertTx(ctx, tx, SettleArgs{RepoKey: s.RepoKey, Subject: string(s.Kind), Name: s.Name, Generation: generation}, nil)
 	return err
 }
 
-// RaiseBranches implements usecase.Next.
-func (j *Jobs) RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error {
+// branches are the default branch and every branch tracked already.
+func (j *Jobs) branches(ctx context.Context, repo engine.Repo, defaultBranch string) ([]string, error) {
 	known, err := j.Subjects.ToSettle(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	branches := map[string]bool{defaultBranch: true}
+	branches := []string{defaultBranch}
 	for _, s := range known {
-		if s.RepoKey == repo.Key() && s.Kind == store.SubjectBranch {
-			branches[s.Name] = true
+		if s.RepoKey == repo.Key() && s.Kind == store.SubjectBranch && s.Name != defaultBranch {
+			branches = append(branches, s.Name)
 		}
 	}
-	for branch := range branches {
-		if err := j.Raise(ctx, repo, usecase.BranchOf(branch)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return branches, nil
 }
 
 // QueuePlan implements usecase.Next.
@@ -226,13 +229,15 @@ func (j *Jobs) RequestApply(ctx context.Context, repo engine.Repo, branch, env, 
 // QueueCommand implements usecase.CommandQueue: a comment is noted once, and
 // handled until it has an outcome.
 func (j *Jobs) QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error {
-	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
-		if _, err := j.Comments.Receive(ctx, tx, repo.Key(), ref, j.Stage.Now()); err != nil {
-			return err
-		}
-		_, err := j.client.InsertTx(ctx, tx, CommandArgs{RepoKey: repo.Key(), Ref: ref}, nil)
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.commandTx(ctx, tx, repo, ref) })
+}
+
+func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref engine.CommentRef) error {
+	if _, err := j.Comments.Receive(ctx, tx, repo.Key(), ref, j.Stage.Now()); err != nil {
 		return err
-	})
+	}
+	_, err := j.client.InsertTx(ctx, tx, CommandArgs{RepoKey: repo.Key(), Ref: ref}, nil)
+	return err
 }
 
 // later turns a forge's rate limit, or a remote that does not answer, into a

@@ -26,82 +26,6 @@ import (
 // a transaction.
 type driver = *riversqlite.Driver
 
-// eventWorker drains the inbox.
-type eventWorker struct {
-	river.WorkerDefaults[EventArgs]
-	*Jobs
-}
-
-// Timeout implements river.Worker.
-func (*eventWorker) Timeout(*river.Job[EventArgs]) time.Duration { return settleTimeout }
-
-// Work takes every pending delivery, oldest first. One that cannot be handled
-// now stays pending and the job is tried again.
-func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
-	defer w.locks.lock("event")()
-	for {
-		pending, err := w.Deliveries.Pending(ctx, 100)
-		if err != nil || len(pending) == 0 {
-			return err
-		}
-		for _, d := range pending {
-			if err := w.receive(ctx, d); err != nil {
-				return w.later(fmt.Errorf("delivery %s: %w", d.GUID, err))
-			}
-		}
-	}
-}
-
-func (w *eventWorker) receive(ctx context.Context, d store.Delivery) error {
-	outcome, state, err := w.handle(ctx, d)
-	if err != nil {
-		return err
-	}
-	return w.DB.InTx(ctx, func(tx *sql.Tx) error {
-		_, err := w.Deliveries.Finish(ctx, tx, d.ID, state, outcome, w.Stage.Now())
-		return err
-	})
-}
-
-func (w *eventWorker) handle(ctx context.Context, d store.Delivery) (string, store.DeliveryState, error) {
-	event, err := w.Decode(d)
-	if err != nil {
-		return err.Error(), store.DeliveryFailed, nil
-	}
-	if ignored, ok := event.(engine.Ignored); ok {
-		return ignored.Reason, store.DeliveryIgnored, nil
-	}
-	if changed, ok := event.(engine.InstallationChanged); ok {
-		w.Sites.Forget(changed.Installation)
-		return "the installation is read again", store.DeliveryDone, w.insert(ctx, SweepArgs{})
-	}
-	if d.Repo.ID == 0 {
-		return "belongs to no repository", store.DeliveryIgnored, nil
-	}
-	err = w.Sites.Know(ctx, d.Repo)
-	var site *usecase.Site
-	if err == nil {
-		site, err = w.Sites.Open(ctx, d.Repo.Key())
-	}
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, forges.ErrNotFound) {
-		return "the repository is not installed or not visible", store.DeliveryIgnored, nil
-	}
-	if err != nil {
-		return "", "", err
-	}
-	self, err := w.SelfID(ctx, site.Repo)
-	if err != nil {
-		return "", "", err
-	}
-	if d.Sender.ID == self {
-		// What we did ourselves is known here already; a hint at it would only
-		// make every settle cause another one.
-		return "our own act", store.DeliveryIgnored, nil
-	}
-	outcome, err := w.Receiver.Receive(ctx, site.Forge, event)
-	return outcome, store.DeliveryDone, err
-}
-
 // settleWorker settles subjects under their generation.
 type settleWorker struct {
 	river.WorkerDefaults[SettleArgs]
@@ -189,7 +113,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
 	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, baseTip, plans, trust, func(tx *sql.Tx) error {
-		if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(a.Number)); err != nil {
+		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(a.Number))); err != nil {
 			return err
 		}
 		_, err := river.JobCompleteTx[driver](ctx, tx, job)
@@ -236,12 +160,12 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
 		for _, m := range records {
 			if m.PR != nil {
-				if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(*m.PR)); err != nil {
+				if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
 					return err
 				}
 			}
 		}
-		return w.raiseTx(ctx, tx, a.RepoKey, usecase.BranchOf(a.Branch))
+		return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
 	})
 }
 
@@ -313,12 +237,12 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 				if m.PR == nil {
 					continue
 				}
-				if err := w.raiseTx(ctx, tx, a.RepoKey, usecase.PullOf(*m.PR)); err != nil {
+				if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
 					return err
 				}
 			}
 		}
-		return w.raiseTx(ctx, tx, a.RepoKey, usecase.BranchOf(a.Branch))
+		return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
 	})
 }
 
