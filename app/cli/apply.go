@@ -16,6 +16,7 @@ import (
 // ApplyOptions are those of `chant components pr-apply` (pr-loop §5.1, §6.4).
 type ApplyOptions struct {
 	CommonOptions
+
 	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries."`
 	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
 	Head          string `env:"GREEN_SHA" placeholder:"REF" help:"Commit to apply. Default: HEAD."`
@@ -62,7 +63,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if in.Base, err = c.commitBefore(ctx, o.Base); err != nil {
 		return err
 	}
-	stage, runs, err := h.stage(c, o.RunOptions, where.env)
+	stage, runs, err := h.stage(c, o.Run, where.env) //nolint:contextcheck // trying a wall has a bound of its own
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 		interrupted(&a.Report, &a.State, failure)
 	}
 	for _, w := range a.Warnings {
-		h.warn("%s", w)
+		h.warnf("%s", w)
 	}
 	out := outcome{report: a.Report, document: a.Report.ChangeSet.JSON(), note: note.Input{
 		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: h.runURL(),

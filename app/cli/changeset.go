@@ -146,7 +146,7 @@ func Verify(h *Host, o VerifyOptions) error {
 	if err := h.json(out); err != nil || out.Verified {
 		return err
 	}
-	return &Exit{Code: Failed, Err: fmt.Errorf("%s: the digest is not the one of what the document says", shownName(o.File))}
+	return &ExitError{Code: Failed, Err: fmt.Errorf("%s: the digest is not the one of what the document says", shownName(o.File))}
 }
 
 // DigestOptions are those of `chant change-set digest`.

@@ -95,7 +95,7 @@ func (h *Host) conclude(o CommonOptions, out outcome) error {
 		h.summary(out.report, o.Output)
 	}
 	if code := out.report.ExitCode(); code != Done {
-		return &Exit{Code: code}
+		return &ExitError{Code: code}
 	}
 	return nil
 }
@@ -106,33 +106,33 @@ func (h *Host) summary(r report.Report, dir string) {
 	if !strings.HasPrefix(said, string(r.Status)+":") {
 		said = string(r.Status) + ": " + said
 	}
-	h.say("%s", said)
+	h.sayf("%s", said)
 	if r.Message != "" {
-		h.say("%s", r.Message)
+		h.sayf("%s", r.Message)
 	}
 	if r.Resumed != nil {
-		h.say("applied before this plan was made: %s", strings.Join(r.Resumed.Applied, ", "))
+		h.sayf("applied before this plan was made: %s", strings.Join(r.Resumed.Applied, ", "))
 	}
 	for _, m := range r.Members {
-		h.say("  %s: %s", m.Member, memberLine(m))
+		h.sayf("  %s: %s", m.Member, memberLine(m))
 	}
 	if r.Green != nil && r.Status == report.Refused {
 		for _, row := range r.Green.Cover {
 			if row.Status == report.Uncovered {
-				h.say("  %s is not covered: %s", row.Member, row.Reason)
+				h.sayf("  %s is not covered: %s", row.Member, row.Reason)
 			}
 		}
 	}
 	if !r.Digest.IsZero() {
-		h.say("digest %s", r.Digest)
+		h.sayf("digest %s", r.Digest)
 		if len(r.Approval.ApprovedBy) > 0 {
-			h.say("approved by %s", strings.Join(r.Approval.ApprovedBy, ", "))
+			h.sayf("approved by %s", strings.Join(r.Approval.ApprovedBy, ", "))
 		}
 		if r.Stage == report.Plan && r.Status == report.Planned && r.Approval.Status != report.Approved {
-			h.say("to approve it: %s", report.CommandLine(r.Op, r.Gate, r.Digest, "", false))
+			h.sayf("to approve it: %s", report.CommandLine(r.Op, r.Gate, r.Digest, "", false))
 		}
 	}
-	h.say("report in %s", dir)
+	h.sayf("report in %s", dir)
 }
 
 func memberLine(m report.Member) string {

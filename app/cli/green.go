@@ -76,7 +76,7 @@ func (h *Host) printTick(o TickOptions, r tickResult) error {
 		return h.json(r)
 	}
 	for _, t := range r.Tags {
-		h.say("%s", t.Name)
+		h.sayf("%s", t.Name)
 	}
 	switch {
 	case len(r.Tags) == 0:
@@ -186,15 +186,15 @@ func LastGreen(ctx context.Context, h *Host, o LastGreenOptions) error {
 		if err := h.json(failed); err != nil {
 			return err
 		}
-		return &Exit{Code: Failed}
+		return &ExitError{Code: Failed}
 	case err != nil:
 		return err
 	case o.JSON:
 		return h.json(out)
 	case out.Commit == nil:
-		return &Exit{Code: Failed, Err: fmt.Errorf("no commit of %s has a counting ci/green tag", out.Ref)}
+		return &ExitError{Code: Failed, Err: fmt.Errorf("no commit of %s has a counting ci/green tag", out.Ref)}
 	}
-	h.say("%s", out.Commit.SHA)
+	h.sayf("%s", out.Commit.SHA)
 	return nil
 }
 

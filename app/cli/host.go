@@ -37,24 +37,24 @@ const (
 	Refused = 3 // refused, or waiting for somebody
 )
 
-// Exit ends a command with a code. Without Err everything was said already.
-type Exit struct {
+// ExitError ends a command with a code. Without Err everything was said already.
+type ExitError struct {
 	Code int
 	Err  error
 }
 
-func (e *Exit) Error() string {
+func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
 	}
 	return e.Err.Error()
 }
 
-func (e *Exit) Unwrap() error { return e.Err }
+func (e *ExitError) Unwrap() error { return e.Err }
 
 // Misuse is an error of the command line, exit code 2.
 func Misuse(format string, args ...any) error {
-	return &Exit{Code: Misused, Err: fmt.Errorf(format, args...)}
+	return &ExitError{Code: Misused, Err: fmt.Errorf(format, args...)}
 }
 
 // NotBuilt refuses by name what a later version does.
@@ -67,7 +67,7 @@ func NotBuilt(what, instead string) error {
 
 // CodeOf is the exit code of what a command returned.
 func CodeOf(err error) int {
-	var exit *Exit
+	var exit *ExitError
 	var refusal *usecase.Refusal
 	var held *lease.Held
 	switch {
@@ -83,7 +83,7 @@ func CodeOf(err error) int {
 
 // Report writes an error for people, unless it was said already.
 func (h *Host) Report(err error) {
-	var exit *Exit
+	var exit *ExitError
 	if err == nil || errors.As(err, &exit) && exit.Err == nil {
 		return
 	}
@@ -118,12 +118,12 @@ func (h *Host) line(w io.Writer, text string) {
 // progress says on standard error what is going on.
 func (h *Host) progress(line string) { h.line(h.Stderr, line) }
 
-func (h *Host) warn(format string, args ...any) {
+func (h *Host) warnf(format string, args ...any) {
 	h.line(h.Stderr, "warning: "+fmt.Sprintf(format, args...))
 }
 
-// say writes one line of a result.
-func (h *Host) say(format string, args ...any) { h.line(h.Stdout, fmt.Sprintf(format, args...)) }
+// sayf writes one line of a result.
+func (h *Host) sayf(format string, args ...any) { h.line(h.Stdout, fmt.Sprintf(format, args...)) }
 
 // json writes a result for machines: 2 spaces and a final LF, nothing escaped
 // that JSON does not ask to.

@@ -36,8 +36,8 @@ func TestEachEndHasItsExitCode(t *testing.T) {
 		{"what is not built", NotBuilt("--x", ""), Misused},
 		{"a stage that refuses", fmt.Errorf("applying: %w", &usecase.Refusal{Message: "older"}), Refused},
 		{"another apply that runs", fmt.Errorf("applying: %w", &lease.Held{Key: "k"}), Refused},
-		{"a report that waits", &Exit{Code: Refused}, Refused},
-		{"a refused approval", &Exit{Code: Failed, Err: &usecase.Refusal{Message: "no plan"}}, Failed},
+		{"a report that waits", &ExitError{Code: Refused}, Refused},
+		{"a refused approval", &ExitError{Code: Failed, Err: &usecase.Refusal{Message: "no plan"}}, Failed},
 	} {
 		if got := CodeOf(c.err); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
@@ -48,7 +48,7 @@ func TestEachEndHasItsExitCode(t *testing.T) {
 func TestWhatWasSaidIsNotSaidAgain(t *testing.T) {
 	t.Parallel()
 	h, out, errs := host()
-	h.Report(&Exit{Code: Failed})
+	h.Report(&ExitError{Code: Failed})
 	h.Report(nil)
 	if out.Len()+errs.Len() != 0 {
 		t.Errorf("said %q %q", out, errs)

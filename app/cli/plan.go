@@ -12,6 +12,7 @@ import (
 // PlanOptions are those of `chant components pr-plan` (pr-loop §5.1).
 type PlanOptions struct {
 	CommonOptions
+
 	Base string `env:"BASE_SHA" placeholder:"REF" required:"" help:"Target branch's commit the pull request merges into."`
 	PR   int    `name:"pr" env:"PR_NUMBER" placeholder:"N" required:"" help:"Number of the pull request."`
 	Head string `placeholder:"REF" help:"Head of the pull request. Default: HEAD, or in a job on the forge's own merge commit the head that was merged."`
@@ -39,7 +40,7 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 	if err != nil {
 		return err
 	}
-	stage, runs, err := h.stage(c, o.RunOptions, where.env)
+	stage, runs, err := h.stage(c, o.Run, where.env) //nolint:contextcheck // trying a wall has a bound of its own
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 	p := plans[0]
 	if p.Report.Status == report.Planned {
 		if p.Report.Approval, err = stage.PullApproval(ctx, c.site, p, change); err != nil {
-			h.warn("the approval cannot be read, it is shown as pending: %v", err)
+			h.warnf("the approval cannot be read, it is shown as pending: %v", err)
 		}
 	}
 	return h.finishPlan(ctx, c, o, plannedPull{plan: p, trust: trust, target: where, baseTip: baseTip, notIsolated: runs.notIsolated()})
@@ -80,13 +81,13 @@ func (h *Host) openToPlan(ctx context.Context, o PlanOptions) (*checkout, *engin
 	}
 	forge, repo, err := h.connect(ctx)
 	if err != nil {
-		h.warn("note and statuses are left out: %v", err)
+		h.warnf("note and statuses are left out: %v", err)
 		return c, nil, nil
 	}
 	c.site.Forge, c.site.Repo = forge, repo
 	change, err := forge.Change(ctx, repo, o.PR)
 	if err != nil {
-		h.warn("pull request #%d cannot be read: %v", o.PR, err)
+		h.warnf("pull request #%d cannot be read: %v", o.PR, err)
 		return c, nil, nil
 	}
 	return c, &change, nil

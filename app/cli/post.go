@@ -59,18 +59,18 @@ func (h *Host) post(ctx context.Context, c *checkout, t target, pulls []int, out
 		if out.report.Stage == report.Apply {
 			change, err := c.site.Forge.Change(ctx, c.site.Repo, number)
 			if err != nil {
-				h.warn("pull request #%d cannot be read: %v", number, err)
+				h.warnf("pull request #%d cannot be read: %v", number, err)
 				continue
 			}
 			heads[change.Head] = true
 		}
 		if err := poster.Note(ctx, c.site, number, out.note.Marker, out.note); err != nil {
-			h.warn("%v", err)
+			h.warnf("%v", err)
 		}
 	}
 	for sha := range heads {
 		if err := poster.Status(ctx, c.site, sha, status); err != nil {
-			h.warn("%v", err)
+			h.warnf("%v", err)
 		}
 	}
 }

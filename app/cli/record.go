@@ -13,6 +13,7 @@ import (
 // RecordOptions are those of `chant ci run record`.
 type RecordOptions struct {
 	CommonOptions
+
 	Base string `env:"BASE_SHA" placeholder:"REF" help:"Commit the branch was at before the push: where recording starts when nothing was recorded yet."`
 }
 
@@ -37,16 +38,16 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 	since, err := c.commitBefore(ctx, o.Base)
 	if errors.Is(err, git.ErrUnknownRevision) {
 		// The branch was pushed over: what it was is gone, and starts nothing.
-		h.warn("--base: %v", err)
+		h.warnf("--base: %v", err)
 	} else if err != nil {
 		return err
 	}
-	stage, _, err := h.stage(c, o.RunOptions, where.env)
+	stage, _, err := h.stage(c, o.Run, where.env) //nolint:contextcheck // trying a wall has a bound of its own
 	if err != nil {
 		return err
 	}
 	if c.site.Forge == nil {
-		h.warn("no forge was given, so which pull request made a merge cannot be told, and no approval counts for it")
+		h.warnf("no forge was given, so which pull request made a merge cannot be told, and no approval counts for it")
 	}
 	written, err := stage.Record(ctx, usecase.RecordInput{
 		Site: c.site, Branch: where.branch, Tip: tip, Plans: usecase.NoPlans{},
@@ -74,7 +75,7 @@ func (h *Host) printRecords(asJSON bool, written []record.Merge) error {
 		if m.Member != "" {
 			project = " in " + m.Member
 		}
-		h.say("recorded %s in %s%s: %s, merged by %s, %s", m.Commit, m.Env, project, m.Status, by, m.Approval.Status)
+		h.sayf("recorded %s in %s%s: %s, merged by %s, %s", m.Commit, m.Env, project, m.Status, by, m.Approval.Status)
 	}
 	if len(written) == 0 {
 		h.progress("every merge is recorded already")

@@ -59,7 +59,7 @@ type workspaceVersion struct {
 // PrintVersion prints the version, and for machines what formats it speaks.
 func PrintVersion(h *Host, o VersionOptions) error {
 	if !o.JSON {
-		h.say("chant %s", h.Version)
+		h.sayf("chant %s", h.Version)
 		return nil
 	}
 	return h.json(versions{

@@ -65,7 +65,7 @@ func (h *Host) wall(want string) (exec.Wall, error) {
 	}
 	wall, err := exec.DetectWall(exec.WallAuto)
 	if err != nil {
-		h.warn("planned code runs without a wall of its own in this CI job: %v", err)
+		h.warnf("planned code runs without a wall of its own in this CI job: %v", err)
 		return exec.DetectWall(exec.WallNone)
 	}
 	return wall, nil

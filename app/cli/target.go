@@ -17,9 +17,10 @@ type CommonOptions struct {
 	Gate   string `placeholder:"GATE" help:"Gate instead of the declared one."`
 	Member string `placeholder:"MEMBER" help:"Workspace member; it must be the one the working directory is in."`
 	Forge  string `placeholder:"FORGE" help:"Forge to read from and to write note and statuses on: github, from GITHUB_REPOSITORY, GITHUB_API_URL and a token."`
-	Output string `placeholder:"DIR" default:".chant/pr" help:"Directory of the report files."`
+	Output string `placeholder:"DIR" default:".chant/pr" help:"Directory of the report files. Default: .chant/pr."`
 	JSON   bool   `name:"json" help:"Print the report as JSON."`
-	RunOptions
+
+	Run RunOptions `embed:""`
 }
 
 // defaultEnv is the env of a repository that declares none (pr-loop §5.1).

@@ -23,9 +23,7 @@ type world struct {
 	pulls map[int]*forgetest.Pull
 }
 
-var running fakes
-
-// forgeCommand drives the fake forge of a script.
+// command drives the fake forge of a script.
 //
 //	forge start                    a forge with the repository acme/infra
 //	forge push BRANCH DIR USER     commits the files of DIR on a branch
@@ -35,15 +33,15 @@ var running fakes
 //	forge check SHA NAME STATE CONCLUSION
 //	forge note N TEXT              wants a comment that contains TEXT
 //	forge status SHA CONTEXT STATE wants a status
-func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
+func (all *fakes) command(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: forge verb ...")
 	}
 	if args[0] == "start" {
-		startForge(ts)
+		all.start(ts)
 		return
 	}
-	found, ok := running.byDir.Load(ts.Getenv("WORK"))
+	found, ok := all.byDir.Load(ts.Getenv("WORK"))
 	if !ok {
 		ts.Fatalf("forge start comes first")
 	}
@@ -81,12 +79,12 @@ func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// startForge starts the fake, and says in the environment what a CI job says.
-func startForge(ts *testscript.TestScript) {
+// start starts the fake, and says in the environment what a CI job says.
+func (all *fakes) start(ts *testscript.TestScript) {
 	f, err := forgetest.NewGitHub(forgetest.Options{})
 	ts.Check(err)
 	ts.Defer(func() {
-		running.byDir.Delete(ts.Getenv("WORK"))
+		all.byDir.Delete(ts.Getenv("WORK"))
 		_ = f.Close()
 	})
 	repo, err := f.CreateRepo("acme", "infra")
@@ -95,7 +93,7 @@ func startForge(ts *testscript.TestScript) {
 	for _, user := range []*forgetest.User{bot, f.User("alice"), f.User("bob")} {
 		repo.SetPermission(user, "write")
 	}
-	running.byDir.Store(ts.Getenv("WORK"), &world{forge: f, repo: repo, pulls: map[int]*forgetest.Pull{}})
+	all.byDir.Store(ts.Getenv("WORK"), &world{forge: f, repo: repo, pulls: map[int]*forgetest.Pull{}})
 	remote, err := url.Parse(repo.GitURL())
 	ts.Check(err)
 	remote.User = url.UserPassword("x-access-token", f.Token(bot))

@@ -88,7 +88,7 @@ func execute(ctx context.Context, args []string, host *cli.Host) int {
 // misused is a parser's error in words for people. A refusal of ours says all by
 // itself.
 func misused(err error) error {
-	var refused *cli.Exit
+	var refused *cli.ExitError
 	if errors.As(err, &refused) {
 		return refused
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +34,7 @@ func TestScripts(t *testing.T) {
 			"expand":   expand,
 			"setenv":   setenv,
 			"exitcode": exitcode,
-			"forge":    forgeCommand,
+			"forge":    new(fakes).command,
 		},
 	})
 }
@@ -109,5 +108,5 @@ func exitcode(ts *testscript.TestScript, _ bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("%s: exit code %s, want %s", strings.Join(args[1:], " "), got, args[0])
 	}
-	ts.Logf("%s", fmt.Sprintf("exit code %s", got))
+	ts.Logf("exit code %s", got)
 }
