@@ -28,6 +28,7 @@ type ciRunCmd struct {
 
 type runPlanCmd struct {
 	cli.PlanOptions
+
 	ReportURL later `hidden:"" name:"report-url" instead:"read the report files"`
 }
 

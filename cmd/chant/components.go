@@ -13,6 +13,7 @@ type componentsCmd struct {
 
 type prPlanCmd struct {
 	cli.PlanOptions
+
 	SeedOutputs later `hidden:"" instead:"outputs are read from the roots themselves"`
 	ReportURL   later `hidden:"" name:"report-url" instead:"read the report files"`
 }

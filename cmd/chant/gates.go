@@ -8,6 +8,7 @@ import (
 
 type approveCmd struct {
 	cli.ApproveOptions
+
 	Sign      later `hidden:"" instead:"leave it out; a gate that counts only signed approvals stays shut in this version, and says so"`
 	RelayedBy later `hidden:"" instead:"have the approver approve in person"`
 	Expire    later `hidden:"" instead:"use chant revoke <op> <gate>"`

@@ -50,7 +50,7 @@ func chant() int {
 		fmt.Fprintln(os.Stderr, "chant: finding the working directory:", err)
 		return cli.Failed
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // main is where contexts start
 	defer stop()
 	go func() {
 		<-ctx.Done()
@@ -88,8 +88,7 @@ func execute(ctx context.Context, args []string, host *cli.Host) int {
 // misused is a parser's error in words for people. A refusal of ours says all by
 // itself.
 func misused(err error) error {
-	var refused *cli.ExitError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*cli.ExitError](err); ok {
 		return refused
 	}
 	return fmt.Errorf("%w; see chant --help", err)
