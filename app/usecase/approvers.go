@@ -60,7 +60,11 @@ func (a *approvers) refuse(ctx context.Context, principal string) string {
 }
 
 func (a *approvers) judge(ctx context.Context, principal string) (string, error) {
-	if login, ours := a.repo.Instance.Login(principal); ours && a.forge != nil {
+	if a.forge != nil {
+		login, ours := a.repo.Instance.Login(principal)
+		if !ours {
+			return fmt.Sprintf("%s names no account of %s, so what it may do cannot be read; approve as %s", principal, a.repo.Instance.Host, a.repo.Instance.Principal("<you>")), nil
+		}
 		permission, err := a.forge.Permission(ctx, a.repo, login)
 		if err != nil {
 			return "", err
