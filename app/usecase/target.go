@@ -77,6 +77,9 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", short(t.commit), err)}
 	}
 	t.base = baseOf(t.commit, in.Base, t.line, applied, counting)
+	if t.base == "" {
+		return refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", short(t.commit), in.Branch)
+	}
 	t.done = applied != nil && applied.Commit == t.commit
 	atBase, err := in.Site.Declaration(ctx, t.base)
 	if err != nil && forPeople(err) == nil {
