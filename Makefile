@@ -23,7 +23,7 @@ RACE = ./comments/... ./webhooks/... ./forges ./forges/transport ./forges/github
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the program into bin/chant
@@ -75,9 +75,12 @@ goldens: ## Write the golden files anew; look at the diff before you commit it
 	.ci/goldens -update
 
 .PHONY: bench
-bench: ## Run the benchmarks
-	$(GO) test -run xxx -bench . -benchmem ./engine/...
-	if [ -d app/bench ]; then $(GO) test -run xxx -bench . ./app/bench/...; fi
+bench: build $(if $(PLANNER),,$(OWN_TOFU)) ## Measure every promised number beside its floor (ARGS='-short digest'); needs a quiet machine
+	$(GO) run ./app/bench -chant bin/chant $(ARGS)
+
+.PHONY: microbench
+microbench: ## Run the packages' own benchmarks
+	$(GO) test -run xxx -bench . -benchmem ./engine/... ./sql/...
 
 .PHONY: clean
 clean: ## Remove what build made; .cache, with our tofu in it, stays
