@@ -265,3 +265,106 @@ func declares(t *testing.T, path, name string) bool {
 	}
 	return false
 }
+
+// TestPackagesKeepNoState: a package-level variable is a table, a compiled
+// pattern or an error, and nothing ever writes to it.
+func TestPackagesKeepNoState(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		files := token.NewFileSet()
+		var parsed []*ast.File
+		for _, name := range p.GoFiles {
+			// The resolution of names inside one file, deprecated for what it does
+			// not know of other packages, is all that is wanted here.
+			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, file)
+		}
+		variables := packageVariables(parsed)
+		for _, file := range parsed {
+			ast.Inspect(file, func(n ast.Node) bool {
+				for _, target := range writtenBy(n) {
+					if id := rootOf(target); id != nil && variables.has(id) {
+						t.Errorf("%s writes to the package-level %s", files.Position(id.Pos()), id.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+}
+
+// variables are those of one package, by name and by declaration.
+type variables map[string]*ast.ValueSpec
+
+func packageVariables(files []*ast.File) variables {
+	found := variables{}
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			d, ok := decl.(*ast.GenDecl)
+			if !ok || d.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					for _, name := range v.Names {
+						if name.Name != "_" {
+							found[name.Name] = v
+						}
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// has tells whether a name means the package's variable: it was resolved to its
+// declaration, or to nothing in its own file.
+func (v variables) has(id *ast.Ident) bool {
+	spec, ok := v[id.Name]
+	return ok && (id.Obj == nil || id.Obj.Decl == spec)
+}
+
+// writtenBy lists what a statement writes to or takes the address of.
+func writtenBy(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE {
+			return n.Lhs
+		}
+	case *ast.IncDecStmt:
+		return []ast.Expr{n.X}
+	case *ast.UnaryExpr:
+		if n.Op == token.AND {
+			return []ast.Expr{n.X}
+		}
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.Ident); ok && (f.Name == "delete" || f.Name == "clear" || f.Name == "copy") && len(n.Args) > 0 {
+			return n.Args[:1]
+		}
+	}
+	return nil
+}
+
+// rootOf is the variable at the start of x.f[i].g; nil when there is none.
+func rootOf(x ast.Expr) *ast.Ident {
+	for {
+		switch e := x.(type) {
+		case *ast.Ident:
+			return e
+		case *ast.SelectorExpr:
+			x = e.X
+		case *ast.IndexExpr:
+			x = e.X
+		case *ast.StarExpr:
+			x = e.X
+		case *ast.ParenExpr:
+			x = e.X
+		default:
+			return nil
+		}
+	}
+}
