@@ -291,11 +291,9 @@ func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, com
 				return nil, nil
 			}
 		}
-		if last := gate.LastRevocation(lines, g.report.Op, g.report.Gate, g.policy.Env.Name); last != nil {
-			if at, ok := last.Time(); !ok || !stampOf(comment).After(at) {
-				kind = note.Revoked
-				return nil, nil
-			}
+		if gate.RevokedSince(lines, g.report.Op, g.report.Gate, g.policy.Env.Name, stampOf(comment)) != nil {
+			kind = note.Revoked
+			return nil, nil
 		}
 		files, sources, err := approvalFiles(g.prefix, g.document, g.shown)
 		if err != nil {
@@ -336,6 +334,7 @@ func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comme
 	}
 	for _, act := range acts {
 		act.By, act.URL, act.Origin = site.Repo.Instance.Principal(comment.Author.Login), comment.URL, "forge"
+		act.At = stampOf(comment)
 		if _, err := c.Revoke(ctx, site, act.prefix, act.Act); err != nil {
 			return answer{}, err
 		}
@@ -393,15 +392,14 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 }
 
 // Revoke appends a revocation. Doing it again with the same address writes
-// nothing when it is the newest word already.
+// nothing.
 func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
 	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		lines, err := gateLines(snap, prefix, act.Op)
 		if err != nil {
 			return nil, err
 		}
-		last := gate.LastRevocation(lines, act.Op, act.Gate, act.Env)
-		if act.URL != "" && last != nil && last.URL == act.URL {
+		if gate.Revoked(lines, act) {
 			return nil, nil
 		}
 		line, err := gate.NewRevocation(act, lines, st.Now())

@@ -169,15 +169,41 @@ func Waiting(lines []Record, now time.Time) []Record {
 	return out
 }
 
-// LastRevocation is the newest revocation of the gate in this environment, nil
-// when there is none: an approval made before it, by the forge's times, is not
-// recorded (decision 7).
-func LastRevocation(lines []Record, op, gate, env string) *Record {
+// revokes reports that a line takes back the approvals of the gate in this
+// environment.
+func (r Record) revokes(op, gate, env string) bool {
+	return !r.IsResolution() && r.RevokedBy != "" && r.Op == op && r.Gate == gate && (r.Environment == "" || r.Environment == env)
+}
+
+// RevokedSince is the newest revocation of the gate in this environment that is
+// not older than an act at a time of the forge's, nil when there is none: an
+// approval made before it is not recorded (decision 7, soundness I3). Times of
+// the forge's are compared where the revocation has one, so that no offset of
+// the writers' clocks counts; otherwise its stamp is all there is. A revocation
+// whose time can't be read is newer than anything.
+func RevokedSince(lines []Record, op, gate, env string, act time.Time) *Record {
 	for i := len(lines) - 1; i >= 0; i-- {
 		r := &lines[i]
-		if !r.IsResolution() && r.RevokedBy != "" && r.Op == op && r.Gate == gate && (r.Environment == "" || r.Environment == env) {
+		if !r.revokes(op, gate, env) {
+			continue
+		}
+		stamp := r.Timestamp
+		if r.ActedAt != "" {
+			stamp = r.ActedAt
+		}
+		if at, ok := parseTime(stamp); !ok || !act.After(at) {
 			return r
 		}
 	}
 	return nil
+}
+
+// Revoked reports that this very act, known by its address, was written before.
+func Revoked(lines []Record, act Act) bool {
+	for _, r := range lines {
+		if act.URL != "" && r.URL == act.URL && r.revokes(act.Op, act.Gate, act.Env) {
+			return true
+		}
+	}
+	return false
 }

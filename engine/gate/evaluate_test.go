@@ -216,15 +216,60 @@ func TestWaitingListsWhatStandsUnapproved(t *testing.T) {
 	}
 }
 
-func TestLastRevocation(t *testing.T) {
+func TestAnApprovalOlderThanARevocationIsTold(t *testing.T) {
 	t.Parallel()
-	a := plan(t, "a")
-	lines := []Record{revokeAt(5), approvalAt(6, a, "github:alice"), pendingAt(7, a), with(revokeAt(8), func(r *Record) { r.Environment = "staging" })}
-	got := LastRevocation(lines, op, gt, prod)
-	if got == nil || got.Timestamp != at(5) {
-		t.Errorf("last revocation %v, want the one of prod", got)
+	acted := func(seconds, act int) Record {
+		return with(revokeAt(seconds), func(r *Record) { r.ActedAt = Timestamp(t0.Add(time.Duration(act) * time.Second)) })
 	}
-	if got := LastRevocation(lines[1:3], op, gt, prod); got != nil {
-		t.Errorf("a plain pending fact is no revocation: %v", got)
+	other := with(revokeAt(0), func(r *Record) { r.Environment = "staging" })
+	anywhere := with(revokeAt(0), func(r *Record) { r.Environment = "" })
+	tests := []struct {
+		name  string
+		lines []Record
+		act   int // seconds after t0
+		older bool
+	}{
+		{"nothing was revoked", nil, 0, false},
+		{"a pending fact revokes nothing", []Record{pendingAt(5, plan(t, "a"))}, 0, false},
+		{"made before the stamp", []Record{revokeAt(5)}, 4, true},
+		{"made in the second of the stamp", []Record{revokeAt(5)}, 5, true},
+		{"made after the stamp", []Record{revokeAt(5)}, 6, false},
+		{"by the forge's clock before, whatever the writer's clock said", []Record{acted(-3600, 5)}, 4, true},
+		{"by the forge's clock after, whatever the writer's clock said", []Record{acted(3600, 5)}, 6, false},
+		{"an older revocation written later hides no newer one", []Record{acted(0, 9), acted(1, 2)}, 5, true},
+		{"of another environment", []Record{other}, -1, false},
+		{"of every environment", []Record{anywhere}, -1, true},
+		{"a time that can't be read is newer than anything", []Record{with(acted(0, 0), func(r *Record) { r.ActedAt = "?" })}, 99, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := RevokedSince(tt.lines, op, gt, prod, t0.Add(time.Duration(tt.act)*time.Second))
+			if (got != nil) != tt.older {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestOneActRevokesOnce(t *testing.T) {
+	t.Parallel()
+	act := Act{Op: op, Gate: gt, Env: prod, By: "github:bob", URL: "https://example.org/c/1", At: t0}
+	r, err := NewRevocation(act, nil, t0)
+	if err != nil || r.ActedAt != Timestamp(t0) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	again, err := ParseLine(r.Line())
+	if err != nil || again.ActedAt != r.ActedAt {
+		t.Errorf("read back: %+v, %v", again, err)
+	}
+	if lines := []Record{r, revokeAt(9)}; !Revoked(lines, act) {
+		t.Error("the act is not known again behind a later one")
+	}
+	if act.URL = "https://example.org/c/2"; Revoked([]Record{r}, act) {
+		t.Error("another act is taken for it")
+	}
+	if act.URL = ""; Revoked([]Record{r}, act) {
+		t.Error("an act without an address is taken for another")
 	}
 }

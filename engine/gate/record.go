@@ -41,6 +41,7 @@ type Record struct {
 	Description string
 	RunID       string
 	RevokedBy   string       // set on a revocation (decision 6)
+	ActedAt     string       // ours: when a revocation was made by the forge's clock, where one says so
 	Approval    digest.Value // quorum or policy block, as it stands
 
 	// Of a resolution.
@@ -135,7 +136,7 @@ func ParseLine(text []byte) (Record, error) {
 		Op:      p.required("op"), Gate: p.required("gate"), Timestamp: p.required("timestamp"),
 		Environment: p.optional("environment"), Note: p.optional("note"), URL: p.optional("url"), Origin: p.optional("origin"),
 		ExpiresAt: p.optional("expiresAt"), Description: p.optional("description"), RunID: p.optional("runId"),
-		RevokedBy: p.optional("revokedBy"), Approval: v.Get("approval"),
+		RevokedBy: p.optional("revokedBy"), ActedAt: p.optional("actedAt"), Approval: v.Get("approval"),
 		ResolvedBy: p.optional("resolvedBy"), PolicyDecision: v.Get("policyDecision"), Seal: v.Get("seal"),
 		RelayedBy: p.optional("relayedBy"), Sources: p.optional("sources"), Approver: approverOf(v.Get("approver")),
 	}
@@ -257,6 +258,7 @@ func (r Record) Line() []byte {
 	text("description", r.Description)
 	text("runId", r.RunID)
 	text("revokedBy", r.RevokedBy)
+	text("actedAt", r.ActedAt)
 	text("relayedBy", r.RelayedBy)
 	text("sources", r.Sources)
 	text("expiresAt", r.ExpiresAt)

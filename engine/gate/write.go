@@ -63,6 +63,8 @@ type Act struct {
 	By            string // principal
 	Note, URL     string // URL of the comment, or absolute http(s) address given
 	Origin        string // cli, forge, mcp or acp
+	// At is when it was made by the forge's clock; zero where no forge says.
+	At time.Time
 }
 
 // Approval is an act that approves one plan.
@@ -120,6 +122,9 @@ func NewRevocation(a Act, lines []Record, now time.Time) (Record, error) {
 		Version: 1, Kind: KindPending, Op: a.Op, Gate: a.Gate, Environment: a.Env,
 		Timestamp: Timestamp(at), ExpiresAt: Timestamp(at),
 		RevokedBy: a.By, Note: a.Note, URL: a.URL, Origin: a.Origin,
+	}
+	if !a.At.IsZero() {
+		r.ActedAt = Timestamp(a.At)
 	}
 	if i, _ := standingFact(lines, a.Op, a.Gate, a.Env); i >= 0 {
 		r.PlanDigest, r.Description, r.Approval = lines[i].PlanDigest, lines[i].Description, lines[i].Approval
