@@ -29,7 +29,9 @@ type Target struct {
 // Planned is one member's plan, saved.
 type Planned struct {
 	Target Target
-	Part   changeset.Part
+	// Part is not kept with a plan that is stored: the document holds it, and a
+	// member without a plan has none that reads.
+	Part changeset.Part `json:"-"`
 	// NoChanges is the planner's own word that there is nothing to apply
 	// (terraform's detailed exit code 0).
 	NoChanges bool
