@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
@@ -267,9 +268,14 @@ func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, pref
 	return nil, nil
 }
 
-// coversAll tells whether an approved document covers every member of a plan.
+// coversAll tells whether an approved document covers every member of a plan. A
+// member that waits for a value is none of its business: no approval covers it,
+// and it gets one of its own once what it reads is applied (pr-loop §8.1).
 func coversAll(approved, fresh cover.Side) bool {
 	for _, member := range fresh.Doc.Members {
+		if slices.ContainsFunc(member.Holes, func(h changeset.Hole) bool { return h.Type == "input" }) {
+			continue
+		}
 		if ok, _ := cover.PlanCoveredBy(approved, fresh, member.Member); !ok {
 			return false
 		}
