@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -43,6 +44,7 @@ type DB struct {
 
 	log         *logSync
 	checkpoints *checkpointer
+	commits     atomic.Int64
 }
 
 // readers is the number of concurrent reads.
@@ -152,9 +154,14 @@ func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
+	d.commits.Add(1)
 	d.checkpoints.committed()
 	return nil
 }
+
+// Commits counts the transactions committed so far. What is read after asking
+// sees them all.
+func (d *DB) Commits() int64 { return d.commits.Load() }
 
 // Close closes the database. Whatever was committed stays.
 func (d *DB) Close() error {
