@@ -39,24 +39,36 @@ func intake(ctx context.Context, b *bench) error {
 	}
 	defer signature.stop()
 
-	ours := &target{name: "ours", url: w.post.to, letter: l}
-	floors := []*target{{name: "signature", url: signature.url, letter: l}, {name: "rows", url: rows.url, letter: l}}
-	var rate, p99, p50 [3][]float64
+	ours := &target{name: "ours", url: w.post.to, pid: w.server.cmd.Process.Pid, letter: l}
+	floors := []*target{
+		{name: "signature", url: signature.url, pid: signature.cmd.Process.Pid, letter: l},
+		{name: "rows", url: rows.url, pid: rows.cmd.Process.Pid, letter: l},
+	}
+	var rate, p99, p50, cpu [3][]float64
 	for range b.of(7, 2) {
 		for i, t := range append(floors[:2:2], ours) {
-			requests := b.of(6000, 600)
+			requests := b.of(6000, 3000)
 			if t.name == "rows" {
 				requests /= 4
+			}
+			before, err := processorTime(t.pid)
+			if err != nil {
+				return err
 			}
 			many, took, err := t.load(ctx, 64, requests)
 			if err != nil {
 				return err
 			}
+			after, err := processorTime(t.pid)
+			if err != nil {
+				return err
+			}
+			cpu[i] = append(cpu[i], (after-before)/float64(requests)*1e6)
 			rate[i], p99[i] = append(rate[i], many), append(p99[i], quantile(took, 0.99))
 			if err := w.quiet(ctx); err != nil {
 				return err
 			}
-			if _, took, err = t.load(ctx, 1, b.of(400, 50)); err != nil {
+			if _, took, err = t.load(ctx, 1, b.of(400, 150)); err != nil {
 				return err
 			}
 			p50[i] = append(p50[i], median(took))
@@ -71,6 +83,11 @@ func intake(ctx context.Context, b *bench) error {
 	b.atMost("64 clients: p99, of row per request", over(p99[us], p99[row]), 0.25, ratio)
 	b.atMost("one client: p50, of row per request", over(p50[us], p50[row]), 1.25, ratio)
 	b.note("64 clients: rate", rate[us], "/s")
+	b.note("64 clients: processor time a delivery, ours", cpu[us], " us")
+	b.note("64 clients: processor time a delivery, signature only", cpu[floor], " us")
+	b.note("64 clients: processor time a delivery, row per request", cpu[row], " us")
+	b.note("64 clients: p99", millis(p99[us]), " ms")
+	b.note("one client: p50", millis(p50[us]), " ms")
 	return nil
 }
 
@@ -112,6 +129,7 @@ func (w *world) typical(ctx context.Context) (letter, error) {
 // target is where deliveries are posted.
 type target struct {
 	name, url string
+	pid       int
 	letter    letter
 	sent      atomic.Int64
 }

@@ -158,6 +158,22 @@ func (s *server) ask(ctx context.Context, query string, to ...any) error {
 // memory is the resident set in bytes.
 func (s *server) memory() (float64, error) { return statusField(s.procFile(), "VmRSS:") }
 
+// processorTime is what a process has used so far, in seconds, without its
+// children. The kernel counts in hundredths.
+func processorTime(pid int) (float64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.Atoi(fields[12])
+	return float64(user+system) / 100, err
+}
+
 // statusField reads a field in kB of a process's status.
 func statusField(path, field string) (float64, error) {
 	data, err := os.ReadFile(path)
