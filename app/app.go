@@ -49,10 +49,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	if err := s.openState(ctx); err != nil {
 		return nil, err
 	}
-	forge, err := github.New(github.Config{
-		Instance: c.Instance(), APIURL: c.GitHub.APIURL, AppID: c.GitHub.AppID,
-		PrivateKey: c.GitHub.PrivateKey.Value(), Token: string(c.GitHub.Token.Value()),
-	})
+	forge, err := connect(c)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +72,14 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	s.jobs.Inbox = s.inbox
 	s.http, err = s.wireHTTP(where, kept, notIsolated)
 	return s, err
+}
+
+// connect makes the connection to the configured forge.
+func connect(c *config.Config) (*github.Connections, error) {
+	return github.New(github.Config{
+		Instance: c.Instance(), APIURL: c.GitHub.APIURL, AppID: c.GitHub.AppID,
+		PrivateKey: c.GitHub.PrivateKey.Value(), Token: string(c.GitHub.Token.Value()),
+	})
 }
 
 // openState takes the state directory for this process and opens the database.

@@ -101,14 +101,23 @@ func (s *sites) openClone(ctx context.Context, repo store.Repo) (*opened, error)
 // dirName keeps a repository's key a single path element.
 func dirName(key string) string { return strings.NewReplacer(":", "_", "/", "_").Replace(key) }
 
-// learn asks the forge what a repository is called and where it is cloned from.
-func (s *sites) learn(ctx context.Context, forge forges.Forge, repo engine.Repo) (store.Repo, error) {
+// ask reads what the forge says a repository is called and where it is cloned
+// from.
+func (s *sites) ask(ctx context.Context, forge forges.Forge, repo engine.Repo) (store.Repo, error) {
 	current, info, err := forge.Repository(ctx, repo)
 	if err != nil {
 		return store.Repo{}, fmt.Errorf("reading repository %s: %w", repo.FullName(), err)
 	}
-	known := store.Repo{
+	return store.Repo{
 		Repo: current, DefaultBranch: info.DefaultBranch, CloneURL: info.CloneURL, HTMLURL: info.HTMLURL, UpdatedAt: s.now(),
+	}, nil
+}
+
+// learn remembers what the forge says of a repository.
+func (s *sites) learn(ctx context.Context, forge forges.Forge, repo engine.Repo) (store.Repo, error) {
+	known, err := s.ask(ctx, forge, repo)
+	if err != nil {
+		return store.Repo{}, err
 	}
 	return known, s.db.InTx(ctx, func(tx *sql.Tx) error { return s.repos.Upsert(ctx, tx, known) })
 }

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 
+	"github.com/chant-bot/chant/app"
 	"github.com/chant-bot/chant/app/cli"
+	"github.com/chant-bot/chant/app/config"
 )
 
 type approveCmd struct {
@@ -37,7 +41,29 @@ type ledgerCmd struct {
 	Accept ledgerAcceptCmd `cmd:"" help:"Take the ledger as the remote has it, after looking at why it was refused."`
 }
 
-type ledgerAcceptCmd struct{}
+// ledgerAcceptCmd accepts in the checkout it runs in, or in the clone of a
+// server.
+type ledgerAcceptCmd struct {
+	Config     string `help:"Configuration of a server: accept in its clone instead of this checkout." type:"existingfile" and:"server"`
+	Repository string `help:"Repository of the server to accept the ledger of." placeholder:"OWNER/NAME" and:"server"`
+}
 
 // Run implements the command.
-func (ledgerAcceptCmd) Run(ctx context.Context, h *cli.Host) error { return cli.AcceptLedger(ctx, h) }
+func (c *ledgerAcceptCmd) Run(ctx context.Context, h *cli.Host) error {
+	if c.Config == "" {
+		return cli.AcceptLedger(ctx, h)
+	}
+	settings, err := config.Load(config.Source{Path: c.Config, Env: os.LookupEnv})
+	if err != nil {
+		return err
+	}
+	tip, err := app.AcceptLedger(ctx, settings, c.Repository)
+	if err != nil {
+		return err
+	}
+	if tip == "" {
+		tip = "nothing: it does not exist"
+	}
+	_, err = fmt.Fprintf(h.Stdout, "accepted: the ledger of %s is at %s\n", c.Repository, tip)
+	return err
+}
