@@ -26,6 +26,7 @@ type Clone struct {
 	cat     *catFile
 	trees   *treeCache
 	fetches *fetchQueue
+	listed  *remoteRefs
 	ident   func() (Person, error)
 }
 
@@ -101,6 +102,7 @@ func (c *Clone) prepare(ctx context.Context) error {
 	c.cat = newCatFile(c)
 	c.trees = newTreeCache(treeCacheSize)
 	c.fetches = newFetchQueue()
+	c.listed = newRemoteRefs()
 	detached := context.WithoutCancel(ctx)
 	c.ident = sync.OnceValues(func() (Person, error) { return c.readIdentity(detached) })
 	return nil

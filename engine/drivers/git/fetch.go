@@ -12,7 +12,9 @@ import (
 // there where a refspec is a pattern. Without refspecs it brings all branches,
 // into refs/remotes/<remote>, and the ci tags. Fetches of a clone run one at a
 // time; callers that wait for the same refspecs share the next one, which
-// starts after they asked. A ref that is not there is ErrUnknownRevision.
+// starts after they asked. When the remote's refs are what they
+// were before the last fetch of the same refspecs, nothing is fetched. A ref
+// that is not there is ErrUnknownRevision.
 func (c *Clone) Fetch(ctx context.Context, refspecs ...string) error {
 	if c.remote == "" {
 		return errors.New("fetching: the repository has no remote")
@@ -21,17 +23,21 @@ func (c *Clone) Fetch(ctx context.Context, refspecs ...string) error {
 		refspecs = []string{"+refs/heads/*:refs/remotes/" + c.remote + "/*", ciTagRefspec}
 	}
 	return c.fetches.do(ctx, strings.Join(refspecs, " "), func(ctx context.Context) error {
-		args := []string{"fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head",
-			"--no-auto-maintenance", "--no-recurse-submodules", "--", c.remote}
-		res, err := c.run(ctx, call{args: append(args, refspecs...), remote: true})
-		if err == nil {
-			err = failure("git fetch", res)
-		}
-		if err != nil {
-			return fmt.Errorf("fetching %s: %w", strings.Join(refspecs, " "), err)
-		}
-		return nil
+		return c.fetchNew(ctx, refspecs, func() error { return c.fetch(ctx, refspecs) })
 	})
+}
+
+func (c *Clone) fetch(ctx context.Context, refspecs []string) error {
+	args := []string{"fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head",
+		"--no-auto-maintenance", "--no-recurse-submodules", "--", c.remote}
+	res, err := c.run(ctx, call{args: append(args, refspecs...), remote: true})
+	if err == nil {
+		err = failure("git fetch", res)
+	}
+	if err != nil {
+		return fmt.Errorf("fetching %s: %w", strings.Join(refspecs, " "), err)
+	}
+	return nil
 }
 
 // fetchQueue runs fetches one at a time and lets callers share those that have

@@ -16,6 +16,8 @@ func (c *Clone) PushRef(ctx context.Context, sha, ref, expected string) error {
 	if c.remote == "" {
 		return fmt.Errorf("pushing %s: the repository has no remote", ref)
 	}
+	c.listed.forget()
+	defer c.listed.forget()
 	res, err := c.run(ctx, call{remote: true, args: []string{
 		"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no",
 		"--force-with-lease=" + ref + ":" + expected, "--", c.remote, sha + ":" + ref,

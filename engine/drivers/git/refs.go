@@ -49,6 +49,7 @@ func (c *Clone) MoveRefs(ctx context.Context, moves ...Move) error {
 	if input.Len() == 0 {
 		return nil
 	}
+	defer c.listed.forget()
 	res, err := c.run(ctx, call{args: []string{"update-ref", "--no-deref", "--stdin", "-z"}, stdin: strings.NewReader(input.String())})
 	if err == nil {
 		err = failure("git update-ref", res)

@@ -1,0 +1,139 @@
+package git
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chant-bot/chant/engine/drivers/git/gittest"
+)
+
+const mainSpec = "+refs/heads/main:refs/remotes/origin/main"
+
+// served is a clone of a remote over smart HTTP; fetch fetches main and tells
+// how many requests git itself made for it.
+func served(t *testing.T) (c *Clone, remote string, fetch func() int) {
+	t.Helper()
+	remote = gittest.Bare(t)
+	write(t, remote, "main", "a", "1")
+	server := gittest.Serve(t, remote)
+	c = openClone(t, server.URL)
+	return c, remote, func() int {
+		t.Helper()
+		before := server.Requests("info/refs") // every command of git starts with one
+		if err := c.Fetch(t.Context(), mainSpec); err != nil {
+			t.Fatal(err)
+		}
+		return server.Requests("info/refs") - before
+	}
+}
+
+func origin(t *testing.T, c *Clone) string {
+	t.Helper()
+	return must[string](t)(c.Ref(t.Context(), "refs/remotes/origin/main"))
+}
+
+func TestNothingIsFetchedWhileTheRemoteListsTheSameRefs(t *testing.T) {
+	t.Parallel()
+	c, remote, fetch := served(t)
+	fetch()
+	fetch()
+	if n := fetch(); n != 0 {
+		t.Errorf("%d commands talked to a remote that had not moved", n)
+	}
+	moved := write(t, remote, "main", "a", "2")
+	if n := fetch(); n != 1 || origin(t, c) != moved {
+		t.Errorf("after a push by others %d commands, at %s; want 1, at %s", n, origin(t, c), moved)
+	}
+	write(t, remote, "main-2", "a", "3")
+	if n := fetch(); n != 0 {
+		t.Errorf("%d commands after another branch moved", n)
+	}
+}
+
+func TestARefThatWentBackAfterAPushOfOursIsFetched(t *testing.T) {
+	t.Parallel()
+	c, remote, fetch := served(t)
+	for range 3 {
+		fetch()
+	}
+	old := origin(t, c)
+	ours := gittest.Write(t, c.Dir(), gittest.Commit{Branch: "ours", From: old, Files: files("b", "1")})
+	if err := c.PushRef(t.Context(), ours, "refs/heads/main", old); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Run(t, remote, "update-ref", "refs/heads/main", old)
+	fetch()
+	if got := origin(t, c); got != old {
+		t.Errorf("at %s, want %s: the remote lost our push", got, old)
+	}
+}
+
+func TestARefOtherRefspecsBroughtIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	c, remote, fetch := served(t)
+	for range 3 {
+		fetch()
+	}
+	old := origin(t, c)
+	write(t, remote, "main", "a", "2")
+	if err := c.Fetch(t.Context()); err != nil { // all branches, main among them
+		t.Fatal(err)
+	}
+	gittest.Run(t, remote, "update-ref", "refs/heads/main", old)
+	fetch()
+	if got := origin(t, c); got != old {
+		t.Errorf("at %s, want %s", got, old)
+	}
+}
+
+func TestARemoteOfAnOlderProtocolIsFetchedAsEver(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	first := write(t, remote, "main", "a", "1")
+	asked := 0
+	server := gittest.Serve(t, remote)
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Git-Protocol") != "" && r.Method == http.MethodPost {
+			asked++
+			_, _ = w.Write([]byte("000eERR what?\n"))
+			return
+		}
+		r.Header.Del("Git-Protocol")
+		http.Redirect(w, r, strings.TrimSuffix(server.URL, "/")+r.URL.String(), http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(old.Close)
+	c := must[*Clone](t)(Open(t.Context(), t.TempDir()+"/clone.git", old.URL+"/", Auth{}))
+	t.Cleanup(c.Close)
+	for range 4 {
+		if err := c.Fetch(t.Context(), mainSpec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := origin(t, c); got != first || asked != 1 {
+		t.Errorf("at %s after asking %d times, want %s after one", got, asked, first)
+	}
+}
+
+func TestAListingIsLinesUpToAFlush(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"0000":                     {},
+		"0008abcd0006e\n0000":      {"abcd", "e\n"},
+		"":                         nil,
+		"0008abcd":                 nil,
+		"0008abcd0000x":            nil,
+		"0008ab":                   nil,
+		"zzzzabcd0000":             nil,
+		"0001":                     nil,
+		"000aERR no0000":           nil,
+		"<html>not git</html>0000": nil,
+	} {
+		lines, whole := packets(text)
+		if whole != (want != nil) || whole && !slices.Equal(lines, want) {
+			t.Errorf("%q: %q, %v; want %q", text, lines, whole, want)
+		}
+	}
+}
