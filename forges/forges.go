@@ -189,14 +189,20 @@ const (
 
 // Comments reads comments people wrote and answers them. React returns
 // ErrNotSupported where the place takes none (a review body); the caller
-// replies instead. Reply posts one new comment where the ref stands.
+// replies instead. Reply posts one new comment where the ref stands, and
+// FindReply looks there for one of our own that starts with marker; ErrNotFound
+// if none.
 type Comments interface {
 	Comment(ctx context.Context, repo engine.Repo, ref engine.CommentRef) (Comment, error)
 	// RecentComments lists comments and review bodies of a pull request, for
 	// the sweep that finds commands whose delivery was lost.
 	RecentComments(ctx context.Context, repo engine.Repo, number int) ([]Comment, error)
+	// CommitComments lists the comments on one commit, for the same sweep; none
+	// for a commit the forge does not know.
+	CommitComments(ctx context.Context, repo engine.Repo, sha string) ([]Comment, error)
 	React(ctx context.Context, repo engine.Repo, ref engine.CommentRef, r Reaction) error
 	Reply(ctx context.Context, repo engine.Repo, ref engine.CommentRef, body string) (Note, error)
+	FindReply(ctx context.Context, repo engine.Repo, ref engine.CommentRef, marker string) (Note, error)
 }
 
 // Permission is what an account may do in a repository, highest grant.

@@ -108,12 +108,7 @@ func (c *Conn) RecentComments(ctx context.Context, repo engine.Repo, number int)
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.path(repo, "/pulls/%d/comments", number)
-	if err != nil {
-		return nil, err
-	}
-	what := fmt.Sprintf("listing the inline comments of %s#%d", repo.FullName(), number)
-	inline, err := list[rawComment](ctx, c, what, pullsRead, path, nil)
+	inline, err := c.inlineComments(ctx, repo, number)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +139,41 @@ func (c *Conn) issueComments(ctx context.Context, repo engine.Repo, number int) 
 	}
 	what := fmt.Sprintf("listing the comments of %s#%d", repo.FullName(), number)
 	return list[rawComment](ctx, c, what, "issues:read or pull_requests:read", path, nil)
+}
+
+func (c *Conn) inlineComments(ctx context.Context, repo engine.Repo, number int) ([]rawComment, error) {
+	if err := checkNumber(number); err != nil {
+		return nil, err
+	}
+	path, err := c.path(repo, "/pulls/%d/comments", number)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("listing the inline comments of %s#%d", repo.FullName(), number)
+	return list[rawComment](ctx, c, what, pullsRead, path, nil)
+}
+
+// CommitComments lists the comments on one commit, oldest first.
+func (c *Conn) CommitComments(ctx context.Context, repo engine.Repo, sha string) ([]forges.Comment, error) {
+	raw, err := c.commitComments(ctx, repo, sha)
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.comments(ctx, engine.CommitComment, raw)
+}
+
+func (c *Conn) commitComments(ctx context.Context, repo engine.Repo, sha string) ([]rawComment, error) {
+	if err := checkSHA(sha); err != nil {
+		return nil, err
+	}
+	path, err := c.path(repo, "/commits/%s/comments", sha)
+	if err != nil {
+		return nil, err
+	}
+	return list[rawComment](ctx, c, "listing the comments of commit "+sha, "metadata:read", path, nil)
 }
 
 // comments maps raw comments of one kind and finds out which were edited.
@@ -231,6 +261,28 @@ func (c *Conn) Reply(ctx context.Context, repo engine.Repo, ref engine.CommentRe
 		return c.write(ctx, request{what, "contents:read", http.MethodPost, path, bodyOf(body)})
 	}
 	return forges.Note{}, errors.New("github: a reply needs a comment to answer")
+}
+
+// FindReply returns the oldest comment of our own account, where Reply puts it,
+// that begins with marker. The marker alone proves nothing: anybody can paste
+// it.
+func (c *Conn) FindReply(ctx context.Context, repo engine.Repo, ref engine.CommentRef, marker string) (forges.Note, error) {
+	var raw []rawComment
+	var err error
+	switch ref.Kind {
+	case engine.IssueComment, engine.Review:
+		raw, err = c.issueComments(ctx, repo, ref.Number)
+	case engine.ReviewComment:
+		raw, err = c.inlineComments(ctx, repo, ref.Number)
+	case engine.CommitComment:
+		raw, err = c.commitComments(ctx, repo, ref.Commit)
+	default:
+		err = errors.New("github: a reply needs a comment to answer")
+	}
+	if err != nil {
+		return forges.Note{}, err
+	}
+	return c.own(ctx, raw, marker, fmt.Sprintf("finding our reply to %s %d", ref.Kind, ref.ID))
 }
 
 // replyInline answers the first comment of the thread: GitHub takes no reply

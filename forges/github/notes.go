@@ -18,17 +18,20 @@ const commentsWrite = "issues:write or pull_requests:write"
 // FindNote returns the oldest comment of our own account that begins with
 // marker. The marker alone proves nothing: anybody can paste it.
 func (c *Conn) FindNote(ctx context.Context, repo engine.Repo, number int, marker string) (forges.Note, error) {
-	if marker == "" {
-		return forges.Note{}, errors.New("github: a note is found by its marker")
-	}
-	if err := checkNumber(number); err != nil {
-		return forges.Note{}, err
-	}
-	self, err := c.Self(ctx)
+	comments, err := c.issueComments(ctx, repo, number)
 	if err != nil {
 		return forges.Note{}, err
 	}
-	comments, err := c.issueComments(ctx, repo, number)
+	return c.own(ctx, comments, marker, fmt.Sprintf("finding our note on %s#%d", repo.FullName(), number))
+}
+
+// own is the first of some comments that our own account wrote and that begins
+// with marker.
+func (c *Conn) own(ctx context.Context, comments []rawComment, marker, what string) (forges.Note, error) {
+	if marker == "" {
+		return forges.Note{}, errors.New("github: a note is found by its marker")
+	}
+	self, err := c.Self(ctx)
 	if err != nil {
 		return forges.Note{}, err
 	}
@@ -37,7 +40,7 @@ func (c *Conn) FindNote(ctx context.Context, repo engine.Repo, number int, marke
 			return forges.Note{ID: found.ID, Body: found.Body, URL: found.HTMLURL}, nil
 		}
 	}
-	return forges.Note{}, fmt.Errorf("finding our note on %s#%d: %w", repo.FullName(), number, forges.ErrNotFound)
+	return forges.Note{}, fmt.Errorf("%s: %w", what, forges.ErrNotFound)
 }
 
 // CreateNote comments on a pull request.

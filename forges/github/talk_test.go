@@ -306,3 +306,37 @@ func addCommits(t *testing.T, repo *forgetest.Repo, branch string, by forgetest.
 		t.Fatalf("adding commits: %v\n%s", err, out)
 	}
 }
+
+func TestAReplyIsFoundAgainWhereverItStands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.pull(t, "topic")
+	as := w.As(w.bob)
+	line := must(as.Comment(p, "chant plan"))(t)
+	inline := must(as.ReviewComment(p, "topic.tf", 1, "chant plan"))(t)
+	commit := must(as.CommitComment(w.repo, p.Head(), "chant help"))(t)
+	for _, ref := range []engine.CommentRef{
+		{Kind: engine.IssueComment, ID: line.ID, Number: p.Number},
+		{Kind: engine.ReviewComment, ID: inline.ID, Number: p.Number},
+		{Kind: engine.CommitComment, ID: commit.ID, Commit: p.Head()},
+	} {
+		t.Run(string(ref.Kind), func(t *testing.T) {
+			marker := fmt.Sprintf("<!-- chant-answer:%d -->", ref.ID)
+			must(as.Comment(p, marker+"\npasted by somebody"))(t)
+			if _, err := w.forge.FindReply(t.Context(), w.key, ref, marker); !errors.Is(err, forges.ErrNotFound) {
+				t.Errorf("before the reply: %v", err)
+			}
+			made := must(w.forge.Reply(t.Context(), w.key, ref, marker+"\nno"))(t)
+			if found := must(w.forge.FindReply(t.Context(), w.key, ref, marker))(t); found.ID != made.ID {
+				t.Errorf("found %+v, want %d", found, made.ID)
+			}
+		})
+	}
+	got := must(w.forge.CommitComments(t.Context(), w.key, p.Head()))(t)
+	if len(got) != 2 || got[0].Ref != (engine.CommentRef{Kind: engine.CommitComment, ID: commit.ID, Commit: p.Head()}) {
+		t.Errorf("comments on the commit: %+v", got)
+	}
+	if got := must(w.forge.CommitComments(t.Context(), w.key, strings.Repeat("a", 40)))(t); len(got) != 0 {
+		t.Errorf("comments on an unknown commit: %+v", got)
+	}
+}
