@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/chant-bot/chant/engine/project"
 )
@@ -166,7 +165,6 @@ func (l *loader) note(err error, code string) error {
 
 func (l *loader) workspace(d *project.Declaration) (*project.Workspace, error) {
 	w := &project.Workspace{Declaration: d}
-	members := []project.WorkspaceMember{{Dir: "."}}
 	for _, m := range d.Members {
 		switch {
 		case !l.isDir(m.Dir):
@@ -174,19 +172,22 @@ func (l *loader) workspace(d *project.Declaration) (*project.Workspace, error) {
 				Message: fmt.Sprintf("member %q: %q is no directory of the checkout", m.Name, m.Dir), Next: "correct its dir or remove the member"})
 		case m.Kind == "workspace":
 			w.Others = append(w.Others, m.Dir)
-		case m.Kind == "chant" && m.Dir != ".":
-			members = append(members, m)
 		}
 	}
+	projects, err := Projects(d, l.list)
+	if err != nil {
+		return nil, err
+	}
 	globs := project.Globs(d)
-	for _, m := range members {
+	for _, m := range projects {
+		if !l.isDir(m.Dir) {
+			continue // said above
+		}
 		p, err := l.project(w, m, globs)
 		if err != nil {
 			return nil, err
 		}
-		if m.Dir != "." || p.Config != nil || len(p.Components) > 0 || len(members) == 1 {
-			w.Projects = append(w.Projects, p)
-		}
+		w.Projects = append(w.Projects, p)
 	}
 	slices.Sort(w.Others)
 	if err := l.problems.Err(); err != nil {
@@ -269,49 +270,35 @@ func (l *loader) config(dir string) (*project.Config, error) {
 	return config, nil
 }
 
-// componentFiles walks a project for component files, in name order. Dot
-// directories, node_modules, members' directories and projects of their own are
-// left out; links to directories are not followed.
+// componentFiles lists the component files of a project, in name order.
 func (l *loader) componentFiles(w *project.Workspace, dir string, globs []string) ([]string, error) {
-	var files []string
-	err := fs.WalkDir(l.root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("looking for components in %s: %w", name, err)
-		}
-		if !e.IsDir() {
-			if slices.ContainsFunc(globs, func(g string) bool { return project.MatchGlob(g, name) }) {
-				files = append(files, name)
-			}
-			if len(files) > maxFiles {
-				return project.Problems{{Code: project.CodeProjectInvalid, File: dir, Message: fmt.Sprintf("holds more than %d component files", maxFiles),
-					Next: "narrow x-bot.components"}}
-			}
-			return nil
-		}
-		if name == dir {
-			return nil
-		}
-		if base := path.Base(name); strings.HasPrefix(base, ".") || base == "node_modules" {
-			return fs.SkipDir
-		}
-		if m, ok := w.Declaration.MemberOf(name); ok && m.Dir == name {
-			return fs.SkipDir
-		}
-		if l.ownProject(name) {
-			w.Others = append(w.Others, name)
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return files, err
+	found := walk{d: w.Declaration, list: l.list, globs: globs, most: maxFiles + 1}
+	entries, err := l.list(dir)
+	if err == nil {
+		err = found.dir(dir, entries)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for components in %s: %w", dir, err)
+	}
+	if len(found.files) > maxFiles {
+		return nil, project.Problems{{Code: project.CodeProjectInvalid, File: dir, Message: fmt.Sprintf("holds more than %d component files", maxFiles),
+			Next: "narrow x-bot.components"}}
+	}
+	w.Others = append(w.Others, found.others...)
+	return found.files, nil
 }
 
-// ownProject: the directory has a config of its own (components §5).
-func (l *loader) ownProject(dir string) bool {
-	return slices.ContainsFunc(append(configNames(), "chant.config.ts"), func(name string) bool {
-		_, err := l.root.Lstat(path.Join(dir, name))
-		return err == nil
-	})
+// list implements Lister.
+func (l *loader) list(dir string) ([]Entry, error) {
+	found, err := fs.ReadDir(l.root.FS(), dir)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(found))
+	for i, e := range found {
+		entries[i] = Entry{Name: e.Name(), Dir: e.IsDir()}
+	}
+	return entries, nil
 }
 
 // checkRootDirs checks that the roots steps use are directories of the checkout;
