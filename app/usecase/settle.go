@@ -205,13 +205,12 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Chang
 		description = why
 	}
 	envs := declaration.EnvsOf(change.BaseBranch, s.DefaultEnv)
-	if err := s.sayEverywhere(ctx, site, change.Head, "plan", declaration, envs, forges.StatusState(state), description); err != nil {
-		return err
+	if why == "" && len(envs) > 0 { // first, so that it runs while the statuses are set
+		if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
+			return err
+		}
 	}
-	if why != "" || len(envs) == 0 {
-		return nil
-	}
-	return s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
+	return s.sayEverywhere(ctx, site, change.Head, "plan", declaration, envs, forges.StatusState(state), description)
 }
 
 // sayEverywhere sets the status of a stage in every context of a branch.
