@@ -8,15 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Clone is one local repository. All its methods may be called concurrently.
 type Clone struct {
-	program string // git, found once: what a child's PATH finds may be another
-	dir     string // where commands run
-	objects string // directory of loose objects
-	remote  string // "" without a remote
-	url     string // of the remote; only known for a clone of ours
+	program string                 // git, found once: what a child's PATH finds may be another
+	dir     string                 // where commands run
+	objects string                 // directory of loose objects
+	remote  string                 // "" without a remote
+	url     atomic.Pointer[string] // of the remote; only known for a clone of ours
 	auth    Auth
 	env     []string
 	process map[string]string // variables of this process that name the committer
@@ -54,19 +55,40 @@ func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error)
 	if err != nil {
 		return nil, fmt.Errorf("opening the clone %s: %w", dir, err)
 	}
-	c := &Clone{program: program, dir: abs, remote: "origin", url: remoteURL, auth: auth, env: ownedEnv(abs), owned: true, process: committerVars(environ())}
+	c := &Clone{program: program, dir: abs, remote: "origin", auth: auth, env: ownedEnv(abs), owned: true, process: committerVars(environ())}
 	if _, err := os.Stat(filepath.Join(abs, "HEAD")); err != nil {
 		if _, err := c.git(ctx, "init", "--bare", "--quiet", "--template=", abs); err != nil {
 			return nil, fmt.Errorf("making the clone %s: %w", dir, err)
 		}
 	}
-	if err := c.setConfig(ctx, "remote.origin.url", remoteURL); err != nil {
+	if err := c.MoveRemote(ctx, remoteURL); err != nil {
 		return nil, err
 	}
 	if err := c.setConfig(ctx, "remote.origin.fetch", originRefspec); err != nil {
 		return nil, err
 	}
 	return c, c.prepare(ctx)
+}
+
+// MoveRemote points a clone made by Open at another address of the same
+// repository, as after a rename. Commands that run meanwhile use one of the two.
+func (c *Clone) MoveRemote(ctx context.Context, remoteURL string) error {
+	if err := c.setConfig(ctx, "remote.origin.url", remoteURL); err != nil {
+		return err
+	}
+	c.url.Store(&remoteURL)
+	if c.listed != nil {
+		c.listed.forget()
+	}
+	return nil
+}
+
+// remoteURL is the address of the remote, "" where it is not known.
+func (c *Clone) remoteURL() string {
+	if url := c.url.Load(); url != nil {
+		return *url
+	}
+	return ""
 }
 
 // Existing opens the repository that holds dir, a checkout or a bare one, with

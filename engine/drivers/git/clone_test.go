@@ -251,3 +251,24 @@ func waitFor(t *testing.T, holds func() bool) {
 		}
 	}
 }
+
+func TestACloneFollowsItsRemoteToAnotherAddress(t *testing.T) {
+	t.Parallel()
+	old := gittest.Bare(t)
+	write(t, old, "main", "a", "1")
+	c := openClone(t, old)
+	moved := filepath.Join(t.TempDir(), "moved.git")
+	if err := os.Rename(old, moved); err != nil {
+		t.Fatal(err)
+	}
+	tip := write(t, moved, "main", "a", "2")
+	if err := c.MoveRemote(t.Context(), moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[string](t)(c.Resolve(t.Context(), "refs/remotes/origin/main")); got != tip {
+		t.Errorf("main is %s, want %s", got, tip)
+	}
+}

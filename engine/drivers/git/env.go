@@ -104,13 +104,13 @@ func (c *Clone) remoteEnv(ctx context.Context) (env, secrets []string, err error
 	}
 	header, err := c.auth.Header(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("getting credentials for %s: %w", c.url, err)
+		return nil, nil, fmt.Errorf("getting credentials for %s: %w", c.remoteURL(), err)
 	}
 	if header == "" {
 		return c.env, nil, nil
 	}
 	// Scoped to the URL: another remote or a submodule never sees it.
-	env = withSettings(c.env, []setting{{"http." + c.url + ".extraHeader", header}})
+	env = withSettings(c.env, []setting{{"http." + c.remoteURL() + ".extraHeader", header}})
 	_, value, _ := strings.Cut(header, ":")
 	secrets = []string{strings.TrimSpace(value)}
 	if fields := strings.Fields(value); len(fields) > 1 {

@@ -135,7 +135,7 @@ func matches(pattern, ref string) bool {
 // be had this way. It is only compared, never believed: what is wrong with the
 // remote, the fetch that follows says.
 func (c *Clone) list(ctx context.Context, refspecs []string) []listing {
-	if !c.owned || !strings.HasPrefix(c.url, "http://") && !strings.HasPrefix(c.url, "https://") {
+	if !c.owned || !strings.HasPrefix(c.remoteURL(), "http://") && !strings.HasPrefix(c.remoteURL(), "https://") {
 		return nil
 	}
 	var body strings.Builder
@@ -180,7 +180,7 @@ func packet(b *strings.Builder, line string) { fmt.Fprintf(b, "%04x%s", len(line
 func (c *Clone) postListing(ctx context.Context, body string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listingTimeout)
 	defer cancel()
-	url := strings.TrimSuffix(c.url, "/") + "/git-upload-pack"
+	url := strings.TrimSuffix(c.remoteURL(), "/") + "/git-upload-pack"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return "", err
