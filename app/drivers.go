@@ -1,6 +1,7 @@
 package app
 
 import (
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,7 +13,8 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/terraform"
 )
 
-// drivers makes one terraform driver a repository and env, all within one pool.
+// drivers makes two terraform drivers a repository and env, one that plans and
+// one that applies, all within one pool.
 type drivers struct {
 	config *config.Config
 	wall   exec.Wall
@@ -28,12 +30,12 @@ func newDrivers(c *config.Config, wall exec.Wall) *drivers {
 
 // For implements usecase.Drivers. A project that names tofu gets it from PATH;
 // any other gets the binary the operator configured.
-func (d *drivers) For(repo engine.Repo, env, binary string) (usecase.Driver, error) {
+func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.CredentialKind) (usecase.Driver, error) {
 	path := d.config.Terraform
 	if binary == "tofu" && !strings.HasPrefix(filepath.Base(path), "tofu") {
 		path = "tofu"
 	}
-	key := strings.Join([]string{repo.Key(), env, path}, " ")
+	key := strings.Join([]string{repo.Key(), env, string(kind), path}, " ")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if made := d.made[key]; made != nil {
@@ -42,11 +44,22 @@ func (d *drivers) For(repo engine.Repo, env, binary string) (usecase.Driver, err
 	made, err := terraform.New(terraform.Config{
 		Binary: path, StateDir: filepath.Join(d.config.StateDir, "locks"),
 		Scope: repo.Key() + " " + env, Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(),
-		Writable: d.config.WritablePaths,
+		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind),
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.made[key] = made
 	return made, nil
+}
+
+// cacheDir keeps the providers that inits downloaded, apart for every repository
+// and env, and for what plans and what applies: what the code of a pull request
+// made an init download is never what an apply runs. Behind isolation by user
+// there is none, since its users can't be let into a directory of the server's.
+func (d *drivers) cacheDir(repo engine.Repo, env string, kind usecase.CredentialKind) string {
+	if d.wall.Name() == exec.WallUser {
+		return ""
+	}
+	return filepath.Join(d.config.StateDir, "providers", dirName(repo.Key()), url.PathEscape(env)+"-"+string(kind))
 }

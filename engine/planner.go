@@ -24,6 +24,10 @@ type Target struct {
 	// RunDir is a private directory of this run and member outside the
 	// worktree; saved plans and status files live there.
 	RunDir string
+	// Ready is asked right before the process that applies starts, which may be
+	// long after Apply was called: an error keeps it from starting and is what
+	// Apply returns. nil is ready.
+	Ready func() error `json:"-"`
 }
 
 // Planned is one member's plan, saved.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/terraform"
 )
 
@@ -89,7 +91,7 @@ type drivers struct {
 func (d *drivers) notIsolated() bool { return d.wall.Name() == exec.WallNone }
 
 // For implements usecase.Drivers.
-func (d *drivers) For(_ engine.Repo, env, binary string) (usecase.Driver, error) {
+func (d *drivers) For(_ engine.Repo, env, binary string, kind usecase.CredentialKind) (usecase.Driver, error) {
 	if d.options.Terraform != "" {
 		binary = d.options.Terraform
 	}
@@ -98,7 +100,7 @@ func (d *drivers) For(_ engine.Repo, env, binary string) (usecase.Driver, error)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := env + "\x00" + binary
+	key := env + "\x00" + binary + "\x00" + string(kind)
 	if made := d.made[key]; made != nil {
 		return made, nil
 	}
@@ -112,13 +114,23 @@ func (d *drivers) For(_ engine.Repo, env, binary string) (usecase.Driver, error)
 	made, err := terraform.New(terraform.Config{
 		Binary: binary, StateDir: filepath.Join(d.state, "locks"), Scope: "checkout " + env,
 		Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(), Env: d.env,
-		Writable: d.writable, ReadOnly: d.readable,
+		Writable: d.writable, ReadOnly: d.readable, CacheDir: d.cacheDir(env, kind),
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.made[key] = made
 	return made, nil
+}
+
+// cacheDir keeps downloaded providers, apart for what plans and what applies: the
+// code of a plan was approved by nobody. Behind isolation by user a directory
+// that several users read from is left out.
+func (d *drivers) cacheDir(env string, kind usecase.CredentialKind) string {
+	if d.wall.Name() == exec.WallUser {
+		return ""
+	}
+	return filepath.Join(d.state, "providers", url.PathEscape(env)+"-"+string(kind))
 }
 
 // plainEnv is what every child needs to reach the network as this process does.
@@ -215,5 +227,5 @@ func (c *checkout) runDir() (dir string, remove func(), err error) {
 	if err := os.Mkdir(dir, 0o711); err != nil { //nolint:gosec // a directory
 		return "", nil, fmt.Errorf("making the directory of the run: %w", err)
 	}
-	return dir, func() { _ = c.site.Clone.RemoveWorktree(dir) }, nil
+	return dir, func() { _ = git.RemoveWorktree(dir) }, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -31,9 +30,11 @@ type ApplyInput struct {
 	// the command line may; neither can loosen the declaration.
 	Gate          string
 	RequireReview bool
-	Dir           string // of this apply, kept until it is over
-	Journal       Journal
-	Progress      func(line string)
+	// Earlier is the apply of this env before, when it asked for a fresh one.
+	Earlier  *Apply
+	Dir      string // of this apply, kept until it is over
+	Journal  Journal
+	Progress func(line string)
 }
 
 // Apply is one apply, JSON-serialisable: whoever loads it after a crash carries
@@ -56,6 +57,11 @@ type Apply struct {
 	// Fresh: the run ended, and a fresh apply of the same commit is due at once
 	// (a member was held, or how a step ended is not known).
 	Fresh bool `json:"fresh,omitempty"`
+	// Again counts the applies of this commit that led here one after another,
+	// each asking for the next.
+	Again int `json:"again,omitempty"`
+	// Tries counts the failed tries to carry it on after a crash.
+	Tries int `json:"tries,omitempty"`
 	// Warnings are for whoever runs it: one sentence each.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -82,26 +88,6 @@ func (st *Stage) Apply(ctx context.Context, in ApplyInput) (*Apply, error) {
 	})
 }
 
-// Resume carries an apply on that a crash interrupted: what a supervisor saw end
-// is taken, what nobody saw end is not repeated (soundness I6), the rest applies
-// under the approvals that still stand.
-func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, error) {
-	return st.leased(ctx, in.Site, in.Env, in.Member, func(held *lease.Lease) (*Apply, error) {
-		if err := in.Site.FetchBranch(ctx, a.Branch); err != nil {
-			return nil, err
-		}
-		dir := filepath.Join(a.Dir, "tree-"+st.NewID())
-		checkout, err := in.Site.Checkout(ctx, a.State.Commit, dir)
-		if err != nil {
-			return nil, err
-		}
-		if err := st.recoverSteps(ctx, in, a, checkout); err != nil {
-			return nil, err
-		}
-		return a, st.carryOut(ctx, in, a, checkout, held)
-	})
-}
-
 func (st *Stage) leased(ctx context.Context, site *Site, env, member string, do func(*lease.Lease) (*Apply, error)) (*Apply, error) {
 	key := project.LeaseKey(env, member)
 	held, err := site.Leases.Acquire(ctx, key, "apply-"+env, leaseTTL)
@@ -113,7 +99,38 @@ func (st *Stage) leased(ctx context.Context, site *Site, env, member string, do 
 		return nil, fmt.Errorf("taking the lease %s: %w", key, err)
 	}
 	defer func() { _ = held.Release(context.WithoutCancel(ctx)) }()
+	// Steps outlive a cancelled job, and so must the lease.
+	defer keepRenewed(context.WithoutCancel(ctx), held.Renew, leaseTTL/3)()
 	return do(held)
+}
+
+// keepRenewed renews a lease at intervals until stop is called, so that planning
+// and waves may take longer than the lease lasts (pr-loop §9). A renewal that
+// fails is tried again soon. It ends nothing that runs: whoever is about to start
+// a step asks the lease itself.
+func keepRenewed(ctx context.Context, renew func(context.Context) error, every time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for wait := every; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			once, done := context.WithTimeout(ctx, every)
+			err := renew(once)
+			done()
+			if errors.Is(err, lease.ErrLost) {
+				return
+			}
+			if wait = every; err != nil {
+				wait = every / 10
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
 }
 
 // over reports that the decision itself ended the apply.
@@ -127,6 +144,9 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 		return nil, nil, err
 	}
 	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Dir: in.Dir}
+	if before := in.Earlier; before != nil && before.Fresh && before.Report.Head == t.commit {
+		a.Again = before.Again + 1
+	}
 	a.Op = project.OpGreen(t.commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, nil, err
@@ -139,6 +159,9 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	if t.done {
 		a.Report.Status, a.Report.Message = report.Nothing, "this commit is the one last applied"
 		return a, nil, nil
+	}
+	if err := st.keepBase(ctx, in, t); err != nil {
+		return nil, nil, err
 	}
 	checkout, err := st.planTarget(ctx, in, t, a)
 	if err != nil || a.Report.Status == report.PlanFailed {
@@ -159,9 +182,6 @@ func (a *Apply) address(t target) {
 
 // planTarget plans the green commit with plan credentials.
 func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *Apply) (*Checkout, error) {
-	if err := os.MkdirAll(in.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the apply's directory: %w", err)
-	}
 	checkout, err := in.Site.Checkout(ctx, t.commit, filepath.Join(in.Dir, "tree"))
 	if err == nil {
 		var proj project.Project

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/chant-bot/chant/engine"
@@ -12,6 +13,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
@@ -30,39 +32,58 @@ type execution struct {
 	credentials []string
 	components  map[string]*project.Component
 	line        []git.Commit
+	trees       *trees
 
 	mu      sync.Mutex // guards apply and outputs
 	outputs map[string]map[string]engine.Output
 }
 
+func newExecution(st *Stage, in ApplyInput, a *Apply, checkout *Checkout, held *lease.Lease) *execution {
+	return &execution{
+		Stage: st, in: in, apply: a, checkout: checkout, lease: held,
+		components: map[string]*project.Component{}, outputs: map[string]map[string]engine.Output{},
+	}
+}
+
 // carryOut applies the saved plans wave by wave and records the end.
 func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout, held *lease.Lease) error {
-	ex := &execution{Stage: st, in: in, apply: a, checkout: checkout, lease: held,
-		components: map[string]*project.Component{}, outputs: map[string]map[string]engine.Output{}}
+	ex := newExecution(st, in, a, checkout, held)
 	if err := ex.prepare(ctx); err != nil {
 		return err
 	}
 	if err := in.Journal.Save(ctx, a); err != nil {
 		return err
 	}
-	if err := ex.claim(ctx); err != nil {
-		var refusal *Refusal
-		if !errors.As(err, &refusal) {
-			return err
+	if a.State.Halted == "" {
+		if err := ex.claim(ctx); err != nil {
+			var refusal *Refusal
+			if !errors.As(err, &refusal) {
+				return err
+			}
+			a.refuse(report.NotGreen, refusal.Message)
+			return in.Journal.Save(ctx, a)
 		}
-		a.refuse(report.NotGreen, refusal.Message)
-		return in.Journal.Save(ctx, a)
 	}
+	if err := ex.waves(ctx); err != nil {
+		return err
+	}
+	return ex.finish(ctx)
+}
+
+// waves starts what may start, wave by wave, while everything it rests on
+// stands.
+func (ex *execution) waves(ctx context.Context) error {
+	a := ex.apply
 	for {
 		next := a.State.Next()
 		if len(next) == 0 {
-			break
+			return nil
 		}
 		if reason, err := ex.standing(ctx); err != nil {
 			return err
 		} else if reason != "" {
 			a.State.Halt(reason)
-			break
+			return nil
 		}
 		var errs errorList
 		each(next, func(member string) { errs.add(ex.step(ctx, member)) })
@@ -70,7 +91,6 @@ func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout
 			return err
 		}
 	}
-	return ex.finish(ctx)
 }
 
 // prepare reads what the steps need. The apply credentials are asked for only
@@ -83,14 +103,13 @@ func (ex *execution) prepare(ctx context.Context) error {
 	for _, c := range ex.project.Components {
 		ex.components[c.Name] = c
 	}
-	if ex.driver, err = ex.driverOf(ex.in.Site.Repo, ex.in.Env, ex.project); err != nil {
+	if ex.driver, err = ex.driverOf(ex.in.Site.Repo, ex.in.Env, ex.project, ForApply); err != nil {
 		return err
 	}
-	tip, err := ex.in.Site.Clone.Resolve(ctx, ex.in.Site.branchRef(ex.apply.Branch))
-	if err != nil {
+	if ex.trees, err = ex.newTrees(ex.checkout, ex.apply.Dir, "applying"); err != nil {
 		return err
 	}
-	if ex.line, err = ex.in.Site.Clone.FirstParents(ctx, tip, git.Walk{}); err != nil {
+	if _, ex.line, err = ex.in.Site.lineOf(ctx, ex.apply.Branch); err != nil {
 		return err
 	}
 	ex.credentials, err = ex.Credentials.For(ctx, ex.in.Site.Repo, ex.in.Env, ForApply)
@@ -125,13 +144,17 @@ func (ex *execution) claim(ctx context.Context) error {
 }
 
 // standing reads everything again that the next wave rests on: the lease, the
-// fence, and every approval it applies under, with the permissions and reviews
-// behind it (soundness I2, I4, I5). It returns why nothing more may start; an
+// green tag and the checks behind it, the fence, and every approval it applies
+// under, with the permissions and reviews behind it (decision 5, soundness I2,
+// I4, I5). It returns why nothing more may start; an
 // error says that it could not be read, and then nothing starts either and the
 // apply is carried on later.
 func (ex *execution) standing(ctx context.Context) (string, error) {
 	if err := ex.lease.Renew(ctx); err != nil {
 		return "", fmt.Errorf("renewing the lease of env %s: %w", ex.in.Env, err)
+	}
+	if reason, err := ex.stillGreen(ctx); err != nil || reason != "" {
+		return reason, err
 	}
 	snap, err := ex.in.Site.Ledger.Snapshot(ctx)
 	if err != nil {
@@ -154,6 +177,36 @@ func (ex *execution) standing(ctx context.Context) (string, error) {
 		return fmt.Sprintf("the approval at %s no longer stands", a.Op), nil
 	}
 	return ex.mergesStand(ctx, snap)
+}
+
+// stillGreen counts the tags again and judges the checks again, on the branch as
+// the remote has it now: a commit may be revoked while a server is down, or while
+// a wave runs.
+func (ex *execution) stillGreen(ctx context.Context) (string, error) {
+	a, site := ex.apply, ex.in.Site
+	if err := site.fetchAgain(ctx, a.Branch); err != nil {
+		return "", err
+	}
+	tip, line, err := site.lineOf(ctx, a.Branch)
+	if err != nil {
+		return "", err
+	}
+	ex.line = line
+	tags, err := site.greenTags(ctx)
+	if err != nil {
+		return "", err
+	}
+	if counting := green.Count(tags, shas(line)); !counting.Green[a.State.Commit] {
+		return notGreen(a.State.Commit, a.Branch, counting), nil
+	}
+	declaration, err := site.Declaration(ctx, tip)
+	if err != nil {
+		if problem := forPeople(err); problem != nil {
+			return fmt.Sprintf("the declaration on %s can't be read any more: %v", a.Branch, problem), nil
+		}
+		return "", err
+	}
+	return ex.judgeAgain(ctx, site, a.State.Commit, declaration)
 }
 
 func (ex *execution) mergesStand(ctx context.Context, snap *ledger.Snapshot) (string, error) {
@@ -190,6 +243,9 @@ func (ex *execution) step(ctx context.Context, member string) error {
 		ex.say("%s is held: an input moved", member)
 		return ex.change(ctx, func(s *run.State) error { return s.Hold(member, moved) })
 	}
+	if err := ex.lease.Live(); err != nil {
+		return err
+	}
 	if err := ex.change(ctx, func(s *run.State) error { return s.Start(member) }); err != nil {
 		return err
 	}
@@ -201,9 +257,16 @@ func (ex *execution) step(ctx context.Context, member string) error {
 	if err != nil {
 		return err
 	}
+	// It may wait long for a free place, and a holder that can't renew starts no
+	// new step (pr-loop §9).
+	var lost error
+	target.Ready = func() error { lost = ex.lease.Live(); return lost }
 	plan := planned.Planned
 	plan.Target = target
 	outcome, err := ex.driver.Apply(context.WithoutCancel(ctx), plan, func(line string) { ex.say("%s: %s", member, line) })
+	if lost != nil {
+		return errors.Join(lost, ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) }))
+	}
 	if err != nil {
 		outcome = engine.Outcome{Error: err.Error()}
 	}
@@ -285,7 +348,7 @@ func (ex *execution) current(ctx context.Context, component, output string) (dig
 }
 
 func (ex *execution) planInput() PlanInput {
-	return PlanInput{Site: ex.in.Site, Checkout: ex.checkout, Project: ex.project, Env: ex.apply.Policy.Env, RunDir: ex.apply.Dir}
+	return PlanInput{Site: ex.in.Site, Checkout: ex.checkout, Project: ex.project, Env: ex.apply.Policy.Env, RunDir: ex.apply.Dir, trees: ex.trees}
 }
 
 // target is the planned target with the apply credentials and this checkout.
@@ -319,6 +382,31 @@ func (a *Apply) conclude() {
 	a.Report.Take(&a.State)
 	a.Report.Message = a.State.Halted
 	a.Fresh = a.Report.Status == report.Waiting || hasUnknown(&a.State)
+	if a.Fresh && a.Again >= len(a.State.Members) {
+		a.Fresh = false
+		a.Report.Message = a.whyEndless()
+	}
+}
+
+// whyEndless says why no fresh apply follows by itself any more. Each one applied
+// something that the next rests on, so as many as there are members are enough
+// for any chain of reads; what goes on after that goes on for ever.
+func (a *Apply) whyEndless() string {
+	var why []string
+	for _, name := range a.State.Order {
+		m := a.State.Members[name]
+		for _, r := range m.Reads {
+			why = append(why, fmt.Sprintf("%s reads %s.%s, which moves with every apply", name, r.From, r.Output))
+		}
+		if m.Status == run.Unknown {
+			why = append(why, fmt.Sprintf("how the apply of %s ended was not seen", name))
+		}
+	}
+	if a.State.Halted != "" {
+		why = append(why, a.State.Halted)
+	}
+	return fmt.Sprintf("stopped after %d applies one after another: %s. Comment `chant apply`, or run this again, to start over",
+		a.Again+1, strings.Join(why, "; "))
 }
 
 func hasUnknown(s *run.State) bool {
@@ -366,44 +454,6 @@ func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []
 		return files, nil
 	})
 	return landed(written, err)
-}
-
-// recoverSteps settles what ended while nobody of this process looked.
-func (st *Stage) recoverSteps(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout) error {
-	ex := &execution{Stage: st, in: in, apply: a, checkout: checkout,
-		components: map[string]*project.Component{}, outputs: map[string]map[string]engine.Output{}}
-	if err := ex.prepare(ctx); err != nil {
-		return err
-	}
-	for _, member := range a.State.Order {
-		m := a.State.Members[member]
-		if m.Status != run.Running {
-			continue
-		}
-		planned := a.Set.Members[member]
-		target, err := ex.target(planned)
-		if err != nil {
-			return err
-		}
-		plan := planned.Planned
-		plan.Target = target
-		outcome, found, err := ex.driver.Recover(ctx, plan)
-		if err != nil {
-			return fmt.Errorf("finding out how the apply of %s ended: %w", member, err)
-		}
-		if !found {
-			// The step was stored and its process never started.
-			if err := ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) }); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := ex.settle(ctx, member, outcome); err != nil {
-			return err
-		}
-	}
-	a.State.Recover()
-	return in.Journal.Save(ctx, a)
 }
 
 // errorList collects the errors of concurrent steps.

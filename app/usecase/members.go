@@ -32,6 +32,8 @@ type PlanInput struct {
 	Paths    []string
 	RunDir   string
 	Progress func(line string) // nil for none
+
+	trees *trees
 }
 
 // PlanSet is what planning a selection came to: a document, and what an apply
@@ -92,8 +94,11 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err != nil {
 		return nil, fmt.Errorf("plan credentials of env %s: %w", in.Env.Name, err)
 	}
-	driver, err := st.driverOf(in.Site.Repo, in.Env.Name, in.Project)
+	driver, err := st.driverOf(in.Site.Repo, in.Env.Name, in.Project, ForPlan)
 	if err != nil {
+		return nil, err
+	}
+	if in.trees, err = st.newTrees(in.Checkout, in.RunDir, "planning"); err != nil {
 		return nil, err
 	}
 	p := &planner{Stage: st, in: in, driver: driver, credentials: credentials, components: map[string]*project.Component{}}
@@ -160,10 +165,6 @@ func touchesAny(globs, files []string) bool {
 		}
 	}
 	return false
-}
-
-func (in PlanInput) projectDir() string {
-	return filepath.Join(in.Checkout.Dir, filepath.FromSlash(in.Project.Dir))
 }
 
 // planner is the state of one PlanMembers call.
@@ -253,7 +254,9 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 	each(all, func(m *member) {
 		m.planned = &PlannedMember{Component: m.component.Name, Step: m.index}
 		p.progress("planning %s", m.name)
-		if err := p.planStep(ctx, m); err != nil {
+		err := p.planStep(ctx, m)
+		p.in.trees.drop(m.name)
+		if err != nil {
 			m.planned.Error = err.Error()
 			m.part = failedPart(m.name, err.Error())
 			p.progress("planning %s failed", m.name)

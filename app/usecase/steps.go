@@ -37,9 +37,13 @@ func (in PlanInput) target(step project.Step, index int, c *project.Component, v
 	if !ok {
 		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
 	}
+	tree, err := in.trees.of(name)
+	if err != nil {
+		return engine.Target{}, fmt.Errorf("giving %s files of its own: %w", name, err)
+	}
 	return engine.Target{
 		Member: name, Root: root,
-		ProjectDir: in.projectDir(), Worktree: in.Checkout.Dir,
+		ProjectDir: filepath.Join(tree, filepath.FromSlash(in.Project.Dir)), Worktree: tree,
 		Vars:        stepVars(values),
 		Credentials: credentials,
 		RunDir:      filepath.Join(in.RunDir, "members", safeName(name)),

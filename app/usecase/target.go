@@ -23,6 +23,7 @@ type target struct {
 	prefix       string
 	refusal      string // why it is not green
 	done         bool   // it is the commit last applied
+	first        bool   // nothing was applied to the env yet
 }
 
 // greenTarget finds the commit to apply, proves that it counts as green and
@@ -33,13 +34,11 @@ func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error)
 	if err := in.Site.FetchBranch(ctx, in.Branch); err != nil {
 		return t, err
 	}
-	tip, err := in.Site.Clone.Resolve(ctx, in.Site.branchRef(in.Branch))
+	tip, line, err := in.Site.lineOf(ctx, in.Branch)
 	if err != nil {
 		return t, err
 	}
-	if t.line, err = in.Site.Clone.FirstParents(ctx, tip, git.Walk{}); err != nil {
-		return t, err
-	}
+	t.line = line
 	declaration, err := in.Site.Declaration(ctx, tip)
 	if err != nil {
 		return t, err
@@ -76,7 +75,12 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 	if err := record.Fence(t.commit, shas(t.line), attempt, applied, ""); err != nil {
 		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", short(t.commit), err)}
 	}
-	t.base = baseOf(t.commit, in.Base, t.line, applied, counting)
+	first, err := readBase(snap, t.prefix, in.Env)
+	if err != nil {
+		return err
+	}
+	t.first = applied == nil
+	t.base = baseOf(t.commit, in.Base, t.line, attempt, applied, first, counting)
 	if t.base == "" {
 		return refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", short(t.commit), in.Branch)
 	}
@@ -88,23 +92,41 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 	if err := t.bind(ctx, in, st.DefaultEnv, declaration, atBase); err != nil {
 		return err
 	}
-	return st.judgeAgain(ctx, in, t, declaration)
+	if !t.done {
+		t.refusal, err = st.judgeAgain(ctx, in.Site, t.commit, declaration)
+	}
+	return err
 }
 
-// judgeAgain reads the checks once more before the first step where this server
-// makes the tags itself (decision 5).
-func (st *Stage) judgeAgain(ctx context.Context, in ApplyInput, t *target, d *project.Declaration) error {
-	if t.done || d.Green == nil || in.Site.Forge == nil || d.Bot == nil || !d.Bot.Tick {
-		return nil
+// judgeAgain reads the checks once more where this server makes the tags itself,
+// and says why the commit is not green after all (decision 5).
+func (st *Stage) judgeAgain(ctx context.Context, site *Site, commit string, d *project.Declaration) (string, error) {
+	if d.Green == nil || site.Forge == nil || d.Bot == nil || !d.Bot.Tick {
+		return "", nil
 	}
-	runs, err := in.Site.Forge.CheckRuns(ctx, in.Site.Repo, t.commit)
+	runs, err := site.Forge.CheckRuns(ctx, site.Repo, commit)
 	if err != nil {
-		return fmt.Errorf("reading the checks of %s again: %w", t.commit, err)
+		return "", fmt.Errorf("reading the checks of %s again: %w", commit, err)
 	}
 	if v := green.Judge(*d.Green, runs); v.State != green.Pass {
-		t.refusal = fmt.Sprintf("%s has a green tag, but its checks do not pass now (phase %s)", short(t.commit), v.Phase)
+		return fmt.Sprintf("%s has a green tag, but its checks do not pass now (phase %s)", short(commit), v.Phase), nil
 	}
-	return nil
+	return "", nil
+}
+
+// lineOf is a fetched branch's tip and first-parent line, newest first.
+func (s *Site) lineOf(ctx context.Context, branch string) (tip string, line []git.Commit, err error) {
+	if tip, err = s.Clone.Resolve(ctx, s.branchRef(branch)); err != nil {
+		return "", nil, err
+	}
+	line, err = s.Clone.FirstParents(ctx, tip, git.Walk{})
+	return tip, line, err
+}
+
+// fetchAgain fetches a branch that this stage fetched before.
+func (s *Site) fetchAgain(ctx context.Context, branch string) error {
+	delete(s.fetched, branch)
+	return s.FetchBranch(ctx, branch)
 }
 
 // bind reads the env's policy from the branch tip and the base of the applied
@@ -133,27 +155,6 @@ func notGreen(commit, branch string, counting green.Counting) string {
 		return fmt.Sprintf("%s is not green: %s", short(commit), p)
 	}
 	return fmt.Sprintf("%s has no counting ci/green tag on %s, or was revoked", short(commit), branch)
-}
-
-// baseOf is where the change is measured from (pr-loop §6.4, step 2).
-func baseOf(commit, given string, line []git.Commit, applied *record.Apply, counting green.Counting) string {
-	if applied != nil {
-		return applied.Commit
-	}
-	if given != "" {
-		return given
-	}
-	below := false
-	parent := ""
-	for _, c := range line {
-		if below && counting.Green[c.SHA] {
-			return c.SHA
-		}
-		if c.SHA == commit {
-			below, parent = true, c.Parent
-		}
-	}
-	return parent
 }
 
 // readProgress reads the attempt and the last apply of an env.

@@ -27,6 +27,9 @@ type Site struct {
 	Clone  *git.Clone
 	Ledger *ledger.Ledger
 	Leases *lease.Leases
+	// DefaultBranch is what envs that name no branch are on; empty where nobody
+	// told, and then they are on any.
+	DefaultBranch string
 	// Forge is nil on a command line that was given none; stages that need to
 	// read it then refuse, stages that only post leave it out.
 	Forge forges.Forge
@@ -72,8 +75,10 @@ type Driver interface {
 // Drivers gives the driver of one repository and env: what it may write to and
 // which runs exclude each other differ between them (soundness I4, I11).
 type Drivers interface {
-	// binary is what the project's configuration names, "" for the default.
-	For(repo engine.Repo, env, binary string) (Driver, error)
+	// binary is what the project's configuration names, "" for the default. kind
+	// is what the driver's runs hold: those that plan and those that apply share
+	// nothing that one of them writes.
+	For(repo engine.Repo, env, binary string, kind CredentialKind) (Driver, error)
 }
 
 // Stage is what the planning and applying stages share.
@@ -104,13 +109,13 @@ func landed(w ledger.Written, err error) error {
 	return err
 }
 
-// driverOf is the driver of one project in one env.
-func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project) (Driver, error) {
+// driverOf is the driver of one project in one env, for planning or applying.
+func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project, kind CredentialKind) (Driver, error) {
 	binary := ""
 	if p.Config != nil && p.Config.Terraform != nil {
 		binary = p.Config.Terraform.Binary
 	}
-	driver, err := st.Drivers.For(repo, env, binary)
+	driver, err := st.Drivers.For(repo, env, binary, kind)
 	if err != nil {
 		return nil, &Refusal{Message: err.Error()}
 	}

@@ -26,6 +26,12 @@ func AttemptPath(prefix, env string) string {
 	return prefix + "_green-applies/" + envSegment(env) + ".attempt.json"
 }
 
+// BasePath is where an environment of which nothing was applied yet is measured
+// from.
+func BasePath(prefix, env string) string {
+	return prefix + "_green-applies/" + envSegment(env) + ".base.json"
+}
+
 // DocumentPath is where a change-set document stands, by its digest.
 func DocumentPath(prefix string, d digest.Digest) string {
 	hex := d.Hex()
@@ -41,10 +47,10 @@ func sharded(dir, env, sha string) string {
 }
 
 // envSegment keeps an environment's name inside its folder, and one named
-// "prod.attempt" out of the attempt of prod.
+// "prod.attempt" or "prod.base" out of the attempt and the base of prod.
 func envSegment(env string) string {
 	s := url.PathEscape(env)
-	if env == "." || env == ".." || strings.HasSuffix(env, ".attempt") {
+	if env == "." || env == ".." || strings.HasSuffix(env, ".attempt") || strings.HasSuffix(env, ".base") {
 		s = strings.ReplaceAll(s, ".", "%2E")
 	}
 	return s

@@ -55,7 +55,7 @@ func (c *Clone) Worktree(ctx context.Context, commit, dir string) error {
 
 // RemoveWorktree removes a worktree, also one that a tool left directories in
 // that cannot be written.
-func (c *Clone) RemoveWorktree(dir string) error {
+func RemoveWorktree(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestWorktreeHoldsTheBlobsAndNothingElse(t *testing.T) {
 	if err := c.Worktree(t.Context(), sha, dir); err == nil {
 		t.Error("a second export into the same directory was made")
 	}
-	if err := c.RemoveWorktree(dir); err != nil {
+	if err := RemoveWorktree(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

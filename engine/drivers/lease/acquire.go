@@ -141,17 +141,37 @@ func (x *Lease) Check(ctx context.Context) error {
 
 // own looks and makes sure that the lease is live and still this one.
 func (x *Lease) own(ctx context.Context) (standing, error) {
-	if x.ended {
-		return standing{}, fmt.Errorf("lease %s: %w: it was released", x.key, ErrLost)
-	}
-	if x.leases.clock.Mono() >= x.until {
-		return standing{}, fmt.Errorf("lease %s: %w: it was not renewed in time", x.key, ErrLost)
+	if err := x.live(); err != nil {
+		return standing{}, err
 	}
 	at, err := x.leases.look(ctx, x.key)
 	if err != nil {
 		return standing{}, err
 	}
-	return at, x.same(at)
+	if err := x.same(at); err != nil {
+		x.until = 0 // lost once is lost for good
+		return at, err
+	}
+	return at, nil
+}
+
+// Live tells without asking the remote whether the lease was renewed in time
+// and not found lost since; ErrLost says that nothing may start. It waits for a
+// renewal that is under way.
+func (x *Lease) Live() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.live()
+}
+
+func (x *Lease) live() error {
+	if x.ended {
+		return fmt.Errorf("lease %s: %w: it was released", x.key, ErrLost)
+	}
+	if x.leases.clock.Mono() >= x.until {
+		return fmt.Errorf("lease %s: %w: it was not renewed in time", x.key, ErrLost)
+	}
+	return nil
 }
 
 func (x *Lease) same(at standing) error {

@@ -77,6 +77,11 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 	var s *exec.Supervised
 	var res exec.Result
 	err = w.d.cfg.Pool.Do(ctx, func() error {
+		if w.t.Ready != nil {
+			if err := w.t.Ready(); err != nil {
+				return err
+			}
+		}
 		if s, err = exec.StartSupervised(ctx, supervised, cmd); err != nil {
 			return err
 		}

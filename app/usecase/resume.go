@@ -1,0 +1,111 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// Resume carries an apply on that a crash interrupted: what a supervisor saw end
+// is taken, what nobody saw end is not repeated (soundness I6), the rest applies
+// under the approvals that still stand. Where its saved plans are gone the run
+// ends there, and a fresh apply is due.
+func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, error) {
+	return st.leased(ctx, in.Site, in.Env, in.Member, func(held *lease.Lease) (*Apply, error) {
+		if err := in.Site.FetchBranch(ctx, a.Branch); err != nil {
+			return nil, err
+		}
+		dir := filepath.Join(a.Dir, "tree-"+st.NewID())
+		plans := a.plansGone()
+		checkout, err := in.Site.Checkout(ctx, a.State.Commit, dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := st.recoverSteps(ctx, in, a, checkout); err != nil {
+			return nil, err
+		}
+		if plans {
+			a.State.Halt("superseded: the files of this run are gone, so it is planned again")
+		}
+		return a, st.carryOut(ctx, in, a, checkout, held)
+	})
+}
+
+// Abandon ends an apply that can't be carried on. What may have run is unknown
+// (soundness I6); a fresh plan decides about everything.
+func (a *Apply) Abandon(cause error) {
+	a.State.Recover()
+	a.State.Halt(fmt.Sprintf("superseded: this run could not be carried on after a restart (%v), so it is planned again", cause))
+	a.conclude()
+	if a.State.Complete() {
+		a.Fresh = true // what is left is to record it
+	}
+}
+
+// plansGone tells whether a saved plan that is still to be applied is not there.
+func (a *Apply) plansGone() bool {
+	for name, m := range a.State.Members {
+		if !m.Status.Final() && a.planGone(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Apply) planGone(member string) bool {
+	planned := a.Set.Members[member].Planned
+	if planned.File == "" {
+		return false // a hole: nothing was saved
+	}
+	_, err := os.Stat(planned.File)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// recoverSteps settles what ended while nobody of this process looked.
+func (st *Stage) recoverSteps(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout) error {
+	ex := newExecution(st, in, a, checkout, nil)
+	if err := ex.prepare(ctx); err != nil {
+		return err
+	}
+	for _, member := range a.State.Order {
+		if a.State.Members[member].Status == run.Running {
+			if err := ex.recoverStep(ctx, member); err != nil {
+				return err
+			}
+		}
+	}
+	a.State.Recover()
+	return in.Journal.Save(ctx, a)
+}
+
+func (ex *execution) recoverStep(ctx context.Context, member string) error {
+	if ex.apply.planGone(member) {
+		// So is what its supervisor wrote: that nothing is found proves nothing.
+		return ex.settle(ctx, member, engine.Outcome{
+			Unknown: true, Error: "it started, and how it ended can't be told, since the files of its run are gone",
+		})
+	}
+	planned := ex.apply.Set.Members[member]
+	target, err := ex.target(planned)
+	if err != nil {
+		return err
+	}
+	plan := planned.Planned
+	plan.Target = target
+	outcome, found, err := ex.driver.Recover(ctx, plan)
+	if err != nil {
+		return fmt.Errorf("finding out how the apply of %s ended: %w", member, err)
+	}
+	if !found {
+		// The step was stored and its process never started.
+		return ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) })
+	}
+	return ex.settle(ctx, member, outcome)
+}
