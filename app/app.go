@@ -53,7 +53,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	where, err := s.wireSites(forge)
+	where, err := s.wireSites(ctx, forge)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +100,16 @@ func (s *Server) openState(ctx context.Context) error {
 	return err
 }
 
-func (s *Server) wireSites(forge *github.Connections) (*sites, error) {
+func (s *Server) wireSites(ctx context.Context, forge *github.Connections) (*sites, error) {
 	holder, err := holderOf(s.config.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	return &sites{
-		config: s.config, forge: forge, db: s.db, repos: store.NewRepos(s.db), holder: holder, now: time.Now,
-		open: map[string]*opened{}, served: map[string]bool{},
-	}, nil
+	where := &sites{
+		config: s.config, forge: forge, db: s.db, repos: store.NewRepos(s.db), settings: store.NewSettings(s.db),
+		holder: holder, now: time.Now, open: map[string]*opened{}, served: map[string]string{},
+	}
+	return where, where.recall(ctx)
 }
 
 func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage, notIsolated bool) (*jobs.Jobs, error) {
@@ -122,7 +123,9 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 		Stage: stage, Facts: kept, Next: j, Poster: &usecase.Poster{Posts: kept},
 		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
 	}
-	j.Commander = &usecase.Commander{Settler: j.Settler, Requests: j, Audit: kept}
+	j.Commander = &usecase.Commander{
+		Settler: j.Settler, Requests: j, Audit: kept, SharedAccount: !s.config.GitHub.Token.IsZero(),
+	}
 	return j, j.Open(jobs.Config{
 		Settles: 8, Plans: max(2, s.config.Workers), Applies: max(2, s.config.Workers),
 		Sweep: s.config.SweepInterval.Std(),

@@ -16,7 +16,7 @@ import (
 // wireGitHub is the endpoint of the configured GitHub instance.
 func (s *Server) wireGitHub(where *sites) http.Handler {
 	decoder := github.New(s.config.Instance(), s.config.GitHub.Secrets())
-	return webhooks.Receiver(decoder, inbox{s.inbox}, where.allows, time.Now, s.log)
+	return webhooks.Receiver(decoder, inbox{s.inbox}, where.serves, time.Now, s.log)
 }
 
 // inbox maps a decoded delivery to its row.

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,21 +31,25 @@ type connections interface {
 // sites opens repositories: one clone each, kept open, under the state
 // directory.
 type sites struct {
-	config *config.Config
-	forge  connections
-	db     *store.DB
-	repos  store.Repos
-	holder string
-	now    func() time.Time
+	config   *config.Config
+	forge    connections
+	db       *store.DB
+	repos    store.Repos
+	settings store.Settings
+	holder   string
+	now      func() time.Time
 
-	mu     sync.Mutex
+	mu     sync.Mutex // held for no longer than a look at what it guards
 	open   map[string]*opened
-	served map[string]bool // keys the allow-list resolved to
-	me     int64           // our own account, 0 until asked
+	served map[string]string // keys the allow-list resolved to, by the name listed
+	me     int64             // our own account, 0 until asked
 }
 
+// opened is the one clone of a repository, whatever it is called.
 type opened struct {
-	clone  *git.Clone
+	mu     sync.Mutex // while it is opened or its remote moves
+	url    string
+	clone  *git.Clone // nil until opened
 	ledger *ledger.Ledger
 	leases *lease.Leases
 }
@@ -62,7 +68,7 @@ func (s *sites) Open(ctx context.Context, key string) (*usecase.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if repo.CloneURL == "" {
+	if repo.CloneURL == "" || repo.DefaultBranch == "" {
 		if repo, err = s.learn(ctx, forge, repo.Repo); err != nil {
 			return nil, err
 		}
@@ -71,14 +77,30 @@ func (s *sites) Open(ctx context.Context, key string) (*usecase.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &usecase.Site{Repo: repo.Repo, Clone: o.clone, Ledger: o.ledger, Leases: o.leases, Forge: forge}, nil
+	return &usecase.Site{
+		Repo: repo.Repo, DefaultBranch: repo.DefaultBranch,
+		Clone: o.clone, Ledger: o.ledger, Leases: o.leases, Forge: forge,
+	}, nil
 }
 
 func (s *sites) openClone(ctx context.Context, repo store.Repo) (*opened, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := repo.Key() + " " + repo.CloneURL
-	if o := s.open[key]; o != nil {
+	o := s.open[repo.Key()]
+	if o == nil {
+		o = &opened{}
+		s.open[repo.Key()] = o
+	}
+	s.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.clone != nil && o.url == repo.CloneURL {
+		return o, nil
+	}
+	if o.clone != nil {
+		if err := o.clone.MoveRemote(ctx, repo.CloneURL); err != nil {
+			return nil, err
+		}
+		o.url = repo.CloneURL
 		return o, nil
 	}
 	auth := git.Auth{Header: func(ctx context.Context) (string, error) {
@@ -93,8 +115,8 @@ func (s *sites) openClone(ctx context.Context, repo store.Repo) (*opened, error)
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{clone: clone, ledger: ledger.Open(clone, s.now), leases: lease.Open(clone, s.holder, lease.SystemClock())}
-	s.open[key] = o
+	o.ledger, o.leases = ledger.Open(clone, s.now), lease.Open(clone, s.holder, lease.SystemClock())
+	o.url, o.clone = repo.CloneURL, clone
 	return o, nil
 }
 
@@ -113,39 +135,63 @@ func (s *sites) ask(ctx context.Context, forge forges.Forge, repo engine.Repo) (
 	}, nil
 }
 
-// learn remembers what the forge says of a repository.
+// learn remembers what the forge says of a repository. One that is on the
+// allow-list by the name it was asked by is served from then on, whatever it is
+// called later.
 func (s *sites) learn(ctx context.Context, forge forges.Forge, repo engine.Repo) (store.Repo, error) {
 	known, err := s.ask(ctx, forge, repo)
 	if err != nil {
 		return store.Repo{}, err
 	}
-	return known, s.db.InTx(ctx, func(tx *sql.Tx) error { return s.repos.Upsert(ctx, tx, known) })
+	listed := s.config.Allows(repo)
+	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if err := s.repos.Upsert(ctx, tx, known); err != nil || !listed {
+			return err
+		}
+		return s.settings.Put(ctx, tx, listing(repo), []byte(known.Key()), s.now())
+	})
+	if err == nil && listed {
+		s.mu.Lock()
+		s.served[listing(repo)] = known.Key()
+		s.mu.Unlock()
+	}
+	return known, err
 }
 
-// Discover implements jobs.Sites: every repository of the allow-list that the
-// app is installed on.
-func (s *sites) Discover(ctx context.Context) ([]store.Repo, error) {
-	var out []store.Repo
-	var errs []error
+// listing is the setting that keeps which repository a name of the allow-list
+// resolved to last.
+func listing(repo engine.Repo) string {
+	return "listed " + strings.ToLower(repo.Instance.Host+"/"+repo.FullName())
+}
+
+// recall reads what the names of the allow-list resolved to in an earlier
+// process. A name that was taken from the list serves nothing any more.
+func (s *sites) recall(ctx context.Context) error {
 	for _, name := range s.config.Repositories {
-		repo := named(s.config.Instance(), name)
-		forge, err := s.forge.For(ctx, repo)
-		if errors.Is(err, forges.ErrNotFound) {
-			continue // listed, and not installed yet
+		setting := listing(named(s.config.Instance(), name))
+		key, err := s.settings.Get(ctx, setting)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
 		}
-		if err == nil {
-			var known store.Repo
-			if known, err = s.learn(ctx, forge, repo); err == nil {
-				s.mu.Lock()
-				s.served[known.Key()] = true
-				s.mu.Unlock()
-				out = append(out, known)
-				continue
-			}
+		if err != nil {
+			return err
 		}
-		errs = append(errs, err)
+		s.served[setting] = string(key)
 	}
-	return out, errors.Join(errs...)
+	return nil
+}
+
+// Listed implements jobs.Sites.
+func (s *sites) Listed() []string { return s.config.Repositories }
+
+// Discover implements jobs.Sites.
+func (s *sites) Discover(ctx context.Context, name string) (store.Repo, error) {
+	repo := named(s.config.Instance(), name)
+	forge, err := s.forge.For(ctx, repo)
+	if err != nil {
+		return store.Repo{}, err
+	}
+	return s.learn(ctx, forge, repo)
 }
 
 // named is a repository known by owner and name alone.
@@ -157,21 +203,17 @@ func named(instance engine.Instance, name string) engine.Repo {
 // serves tells whether the allow-list names a repository now, or did by a name
 // the forge still leads on from (cases, MeshWeaver 1852).
 func (s *sites) serves(repo engine.Repo) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.config.Allows(repo) || s.served[repo.Key()]
-}
-
-// allows tells whether a delivery's repository is served. One that was renamed
-// is known by its id under its earlier name.
-func (s *sites) allows(repo engine.Repo) bool {
-	if s.serves(repo) {
+	if s.config.Allows(repo) {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	known, err := s.repos.Get(ctx, repo.Key())
-	return err == nil && s.config.Allows(known.Repo)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range s.served {
+		if key == repo.Key() {
+			return true
+		}
+	}
+	return false
 }
 
 // Know implements jobs.Sites: a repository seen for the first time, or under a
@@ -198,14 +240,16 @@ func (s *sites) Forget(installation int64) { s.forge.Forget(installation) }
 // Maintain implements jobs.Sites.
 func (s *sites) Maintain(ctx context.Context) error {
 	s.mu.Lock()
-	clones := make([]*git.Clone, 0, len(s.open))
-	for _, o := range s.open {
-		clones = append(clones, o.clone)
-	}
+	open := slices.Collect(maps.Values(s.open))
 	s.mu.Unlock()
 	var errs []error
-	for _, clone := range clones {
-		errs = append(errs, clone.Maintain(ctx))
+	for _, o := range open {
+		o.mu.Lock()
+		clone := o.clone
+		o.mu.Unlock()
+		if clone != nil {
+			errs = append(errs, clone.Maintain(ctx))
+		}
 	}
 	return errors.Join(errs...)
 }

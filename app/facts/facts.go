@@ -244,3 +244,8 @@ func (f *Facts) ServedSince(ctx context.Context, repo engine.Repo) (time.Time, e
 	}
 	return time.Parse(time.RFC3339, string(value))
 }
+
+// NewestCommits are the commits of the newest apply of each env and project.
+func (f *Facts) NewestCommits(ctx context.Context, repo engine.Repo) ([]string, error) {
+	return f.Runs.NewestCommits(ctx, repo.Key())
+}

@@ -108,10 +108,24 @@ func (ApplyArgs) Kind() string { return "apply" }
 // InsertOpts implements river.JobArgsWithInsertOpts.
 func (ApplyArgs) InsertOpts() river.InsertOpts { return once(queueApply) }
 
+// WaitingArgs hands on the deliveries that wait for a repository.
+type WaitingArgs struct {
+	Instance engine.Instance `json:"instance"`
+	RepoID   int64           `json:"repo"`
+}
+
+// Kind implements river.JobArgs.
+func (WaitingArgs) Kind() string { return "waiting" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (WaitingArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
+
 // CommandArgs reads one comment and runs its commands.
 type CommandArgs struct {
-	RepoKey string            `json:"repo"`
-	Ref     engine.CommentRef `json:"ref"`
+	RepoKey string            `json:"repo" river:"unique"`
+	Ref     engine.CommentRef `json:"ref" river:"unique"`
+	// Delivery is the forge's id of what brought the comment, "" for a sweep.
+	Delivery string `json:"delivery,omitempty"`
 }
 
 // Kind implements river.JobArgs.
@@ -127,7 +141,26 @@ type SweepArgs struct{}
 func (SweepArgs) Kind() string { return "sweep" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts.
-func (SweepArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
+func (SweepArgs) InsertOpts() river.InsertOpts { return unhurried() }
+
+// SweepRepoArgs looks at everything open in one repository, named as the
+// allow-list names it.
+type SweepRepoArgs struct {
+	Name string `json:"name"`
+}
+
+// Kind implements river.JobArgs.
+func (SweepRepoArgs) Kind() string { return "sweep-repo" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts.
+func (SweepRepoArgs) InsertOpts() river.InsertOpts { return unhurried() }
+
+// unhurried lets what somebody waits for go first.
+func unhurried() river.InsertOpts {
+	opts := once(queueSettle)
+	opts.Priority = river.PriorityDefault + 3
+	return opts
+}
 
 // How long one job may take before the queue gives it up. Children of a plan
 // and an apply have bounds of their own.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -20,6 +21,13 @@ const (
 	drained = 100
 	// mostYield is how long deliveries that rush in hold up those stored before.
 	mostYield = time.Second
+	// lookTime is how long one delivery may hold up those of other repositories;
+	// one that needs longer waits, and may take patientTime then.
+	lookTime    = 5 * time.Second
+	patientTime = time.Minute
+	// waitTime is how long a delivery waits for its repository. What was to be
+	// looked at is found by the sweep once the repository can be read again.
+	waitTime = 24 * time.Hour
 )
 
 // eventWorker drains the inbox.
@@ -32,7 +40,7 @@ type eventWorker struct {
 func (*eventWorker) Timeout(*river.Job[EventArgs]) time.Duration { return settleTimeout }
 
 // Work takes every pending delivery, oldest first. One that cannot be handled
-// now stays pending and the job is tried again.
+// now waits with what else its repository sent, so that it holds up no other.
 func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
 	for {
 		w.Inbox.Yield(ctx, mostYield)
@@ -40,17 +48,65 @@ func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
 		if err != nil || len(pending) == 0 {
 			return err
 		}
-		g := &gathering{jobs: w.Jobs, raised: map[store.Subject]bool{}, seen: map[engine.Repo]*sender{}}
+		g := w.gather(lookTime)
 		for _, d := range pending {
-			if err = g.take(ctx, d); err != nil {
-				err = fmt.Errorf("delivery %s: %w", d.GUID, err)
-				break
-			}
+			g.take(ctx, d)
 		}
-		if err = errors.Join(err, g.store(ctx)); err != nil {
-			return w.later(err)
+		if err := g.store(ctx); err != nil {
+			return err
 		}
 	}
+}
+
+// waitingWorker hands on what waits for one repository.
+type waitingWorker struct {
+	river.WorkerDefaults[WaitingArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*waitingWorker) Timeout(*river.Job[WaitingArgs]) time.Duration { return settleTimeout }
+
+// Work handles everything that waits for the repository, and is tried again
+// while something does.
+func (w *waitingWorker) Work(ctx context.Context, job *river.Job[WaitingArgs]) error {
+	repo := engine.Repo{Instance: job.Args.Instance, ID: job.Args.RepoID}
+	for {
+		waiting, err := w.Deliveries.Waiting(ctx, repo, drained)
+		if err != nil {
+			return err
+		}
+		g := w.gather(patientTime)
+		for _, d := range waiting {
+			g.take(ctx, d)
+		}
+		err = finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+			if err := g.storeTx(ctx, tx); err != nil {
+				return err
+			}
+			// One that began to wait meanwhile found this job in its way.
+			waited, err := w.Deliveries.WaitedFor(ctx, tx)
+			if slices.Contains(waited, repo) {
+				err = errWaits
+			}
+			return err
+		})
+		if !errors.Is(err, errWaits) {
+			return err
+		}
+		if err := g.store(ctx); err != nil {
+			return err
+		}
+		if g.failed != nil {
+			return w.later(g.failed)
+		}
+	}
+}
+
+var errWaits = errors.New("deliveries still wait for the repository")
+
+func (j *Jobs) gather(most time.Duration) *gathering {
+	return &gathering{jobs: j, most: most, raised: map[store.Subject]bool{}, seen: map[engine.Repo]*sender{}}
 }
 
 // gathering is what some deliveries come to, stored together: a subject that
@@ -58,28 +114,41 @@ func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
 // writes to.
 type gathering struct {
 	jobs     *Jobs
+	most     time.Duration // one delivery takes
 	outcomes []store.DeliveryOutcome
 	raised   map[store.Subject]bool
 	writes   []func(ctx context.Context, tx *sql.Tx) error
 	seen     map[engine.Repo]*sender
+	guid     string // of the delivery that is being handled
+	failed   error  // the last one; some deliveries wait
 }
 
-// sender is a repository that sent something; why not nil says what keeps its
-// deliveries from being looked at.
+// sender is a repository that sent something. why not empty says what keeps its
+// deliveries from being looked at, err why they cannot be now.
 type sender struct {
 	site *usecase.Site
 	self int64
 	why  string
+	err  error
 }
 
 // take handles one delivery. Nothing is stored yet.
-func (g *gathering) take(ctx context.Context, d store.Delivery) error {
+func (g *gathering) take(ctx context.Context, d store.Delivery) {
+	g.guid = d.GUID
+	ctx, cancel := context.WithTimeout(ctx, g.most)
+	defer cancel()
 	outcome, state, err := g.handle(ctx, d)
-	if err != nil {
-		return err
+	switch {
+	case err != nil && g.jobs.Stage.Now().Sub(d.ReceivedAt) > waitTime:
+		outcome, state = fmt.Sprintf("given up after %s: %v", waitTime, err), store.DeliveryFailed
+	case err != nil:
+		g.failed = fmt.Errorf("delivery %s: %w", d.GUID, err)
+		outcome, state = "tried again: "+err.Error(), store.DeliveryWaiting
+		if d.State != store.DeliveryWaiting {
+			g.insert(WaitingArgs{Instance: d.Repo.Instance, RepoID: d.Repo.ID})
+		}
 	}
 	g.outcomes = append(g.outcomes, store.DeliveryOutcome{ID: d.ID, State: state, Outcome: outcome})
-	return nil
 }
 
 func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store.DeliveryState, error) {
@@ -98,42 +167,46 @@ func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store
 	if d.Repo.ID == 0 {
 		return "belongs to no repository", store.DeliveryIgnored, nil
 	}
-	from, err := g.from(ctx, d.Repo)
+	from := g.from(ctx, d.Repo)
 	switch {
-	case err != nil:
-		return "", "", err
+	case from.err != nil:
+		return "", "", from.err
 	case from.why != "":
 		return from.why, store.DeliveryIgnored, nil
-	case d.Sender.ID == from.self:
-		// What we did ourselves is known here already; a hint at it would only
-		// make every settle cause another one.
+	case d.Sender.ID == from.self && g.jobs.ownAct(d):
 		return "our own act", store.DeliveryIgnored, nil
 	}
 	receiver := usecase.Receiver{Subjects: g, Commands: g}
 	outcome, err := receiver.Receive(ctx, from.site.Forge, event)
+	from.err = err // the next one of this repository would find the same
 	return outcome, store.DeliveryDone, err
 }
 
+// ownAct tells whether a delivery whose sender is our account speaks of what we
+// did. That is known here already, and a hint at it would only make every settle
+// cause another one. A person whose token we use does things too: then only
+// statuses are ours, and comments are told apart when they are read.
+func (j *Jobs) ownAct(d store.Delivery) bool {
+	return !j.Commander.SharedAccount || d.Event == "status"
+}
+
 // from opens the repository a delivery names, once for all of them.
-func (g *gathering) from(ctx context.Context, repo engine.Repo) (*sender, error) {
+func (g *gathering) from(ctx context.Context, repo engine.Repo) *sender {
 	if s := g.seen[repo]; s != nil {
-		return s, nil
+		return s
 	}
 	s := &sender{}
-	err := g.jobs.Sites.Know(ctx, repo)
-	if err == nil {
-		s.site, err = g.jobs.Sites.Open(ctx, repo.Key())
-	}
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, forges.ErrNotFound) {
-		s.why, err = "the repository is not installed or not visible", nil
-	} else if err == nil {
-		s.self, err = g.jobs.SelfID(ctx, s.site.Repo)
-	}
-	if err != nil {
-		return nil, err
-	}
 	g.seen[repo] = s
-	return s, nil
+	s.err = g.jobs.Sites.Know(ctx, repo)
+	if s.err == nil {
+		s.site, s.err = g.jobs.Sites.Open(ctx, repo.Key())
+	}
+	if errors.Is(s.err, store.ErrNotFound) || errors.Is(s.err, forges.ErrNotFound) {
+		s.why, s.err = "the repository is not installed or not visible", nil
+	} else if s.err == nil {
+		s.self, s.err = g.jobs.SelfID(ctx, s.site.Repo)
+	}
+	return s
 }
 
 // Raise implements usecase.Raiser.
@@ -153,7 +226,8 @@ func (g *gathering) RaiseBranches(ctx context.Context, repo engine.Repo, default
 
 // QueueCommand implements usecase.CommandQueue.
 func (g *gathering) QueueCommand(_ context.Context, repo engine.Repo, ref engine.CommentRef) error {
-	g.writes = append(g.writes, func(ctx context.Context, tx *sql.Tx) error { return g.jobs.commandTx(ctx, tx, repo, ref) })
+	guid := g.guid
+	g.writes = append(g.writes, func(ctx context.Context, tx *sql.Tx) error { return g.jobs.commandTx(ctx, tx, repo, ref, guid) })
 	return nil
 }
 
@@ -167,17 +241,19 @@ func (g *gathering) insert(args river.JobArgs) {
 // store commits everything at once. It need not wait for the disk: what it
 // loses with the power is worked off again from the deliveries.
 func (g *gathering) store(ctx context.Context) error {
-	return g.jobs.DB.InLazyTx(ctx, func(tx *sql.Tx) error {
-		for subject := range g.raised {
-			if err := g.jobs.raiseTx(ctx, tx, subject); err != nil {
-				return err
-			}
+	return g.jobs.DB.InLazyTx(ctx, func(tx *sql.Tx) error { return g.storeTx(ctx, tx) })
+}
+
+func (g *gathering) storeTx(ctx context.Context, tx *sql.Tx) error {
+	for subject := range g.raised {
+		if err := g.jobs.raiseTx(ctx, tx, subject); err != nil {
+			return err
 		}
-		for _, write := range g.writes {
-			if err := write(ctx, tx); err != nil {
-				return err
-			}
+	}
+	for _, write := range g.writes {
+		if err := write(ctx, tx); err != nil {
+			return err
 		}
-		return g.jobs.Deliveries.FinishAll(ctx, tx, g.outcomes, g.jobs.Stage.Now())
-	})
+	}
+	return g.jobs.Deliveries.FinishAll(ctx, tx, g.outcomes, g.jobs.Stage.Now())
 }

@@ -31,9 +31,11 @@ type Sites interface {
 	Maintain(ctx context.Context) error
 	// Know makes a repository known that a delivery names.
 	Know(ctx context.Context, repo engine.Repo) error
-	// Discover lists every repository served, with what the forge says of it
-	// now, and remembers it.
-	Discover(ctx context.Context) ([]store.Repo, error)
+	// Listed names the repositories served, as the allow-list does.
+	Listed() []string
+	// Discover reads what the forge says of one of them now, and remembers it;
+	// forges.ErrNotFound for one that is not installed.
+	Discover(ctx context.Context, name string) (store.Repo, error)
 }
 
 // Inbox is where deliveries come in.
@@ -83,6 +85,8 @@ func (j *Jobs) Open(c Config) error {
 	river.AddWorker(workers, &applyWorker{Jobs: j})
 	river.AddWorker(workers, &commandWorker{Jobs: j})
 	river.AddWorker(workers, &sweepWorker{Jobs: j})
+	river.AddWorker(workers, &sweepRepoWorker{Jobs: j})
+	river.AddWorker(workers, &waitingWorker{Jobs: j})
 	config := queue.Config(j.Log)
 	config.Middleware = []rivertype.Middleware{&logged{log: j.Log}}
 	config.Workers = workers
@@ -229,14 +233,14 @@ func (j *Jobs) RequestApply(ctx context.Context, repo engine.Repo, branch, env, 
 // QueueCommand implements usecase.CommandQueue: a comment is noted once, and
 // handled until it has an outcome.
 func (j *Jobs) QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error {
-	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.commandTx(ctx, tx, repo, ref) })
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.commandTx(ctx, tx, repo, ref, "") })
 }
 
-func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref engine.CommentRef) error {
+func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref engine.CommentRef, delivery string) error {
 	if _, err := j.Comments.Receive(ctx, tx, repo.Key(), ref, j.Stage.Now()); err != nil {
 		return err
 	}
-	_, err := j.client.InsertTx(ctx, tx, CommandArgs{RepoKey: repo.Key(), Ref: ref}, nil)
+	_, err := j.client.InsertTx(ctx, tx, CommandArgs{RepoKey: repo.Key(), Ref: ref, Delivery: delivery}, nil)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -22,31 +23,42 @@ type sweepWorker struct {
 // Timeout implements river.Worker.
 func (*sweepWorker) Timeout(*river.Job[SweepArgs]) time.Duration { return settleTimeout }
 
-// Work raises every open pull request, every tracked branch and every comment
-// nobody has read, in every repository served. One repository that cannot be
-// read keeps none of the others from being looked at.
+// Work looks at what is open here already and starts the sweep of every
+// repository served, each a job of its own: one that cannot be read holds up
+// none of the others.
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
-	var errs []error
-	repos, err := w.Sites.Discover(ctx)
-	if err != nil {
-		errs = append(errs, err)
-	}
-	for _, repo := range repos {
-		if err := w.sweep(ctx, repo); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if err := w.subjects(ctx); err != nil {
-		errs = append(errs, err)
-	}
-	errs = append(errs, w.Sites.Maintain(ctx))
+	errs := []error{w.repositories(ctx), w.subjects(ctx), w.Sites.Maintain(ctx)}
 	if w.Retention > 0 {
 		errs = append(errs, w.DB.InTx(ctx, func(tx *sql.Tx) error {
 			_, err := w.Deliveries.DeleteBefore(ctx, tx, w.Stage.Now().Add(-w.Retention))
 			return err
 		}))
 	}
-	return w.later(errors.Join(errs...))
+	return errors.Join(errs...)
+}
+
+// repositories starts the sweep of each, and what the queue gave up of the
+// deliveries that wait for one.
+func (w *sweepWorker) repositories(ctx context.Context) error {
+	return w.DB.InTx(ctx, func(tx *sql.Tx) error {
+		waited, err := w.Deliveries.WaitedFor(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var args []river.JobArgs
+		for _, repo := range waited {
+			args = append(args, WaitingArgs{Instance: repo.Instance, RepoID: repo.ID})
+		}
+		for _, name := range w.Sites.Listed() {
+			args = append(args, SweepRepoArgs{Name: name})
+		}
+		for _, a := range args {
+			if _, err := w.client.InsertTx(ctx, tx, a, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // subjects settles what is open and what was raised and never settled. It
@@ -72,7 +84,29 @@ func (w *sweepWorker) subjects(ctx context.Context) error {
 	return nil
 }
 
-func (w *sweepWorker) sweep(ctx context.Context, repo store.Repo) error {
+// sweepRepoWorker sweeps one repository.
+type sweepRepoWorker struct {
+	river.WorkerDefaults[SweepRepoArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*sweepRepoWorker) Timeout(*river.Job[SweepRepoArgs]) time.Duration { return settleTimeout }
+
+// Work raises every open pull request, the default branch and every comment
+// nobody has read.
+func (w *sweepRepoWorker) Work(ctx context.Context, job *river.Job[SweepRepoArgs]) error {
+	repo, err := w.Sites.Discover(ctx, job.Args.Name)
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil // listed, and not installed yet
+	}
+	if err == nil {
+		err = w.sweep(ctx, repo)
+	}
+	return w.later(err)
+}
+
+func (w *sweepRepoWorker) sweep(ctx context.Context, repo store.Repo) error {
 	site, err := w.Sites.Open(ctx, repo.Key())
 	if err != nil {
 		return err
@@ -99,7 +133,30 @@ func (w *sweepWorker) sweep(ctx context.Context, repo store.Repo) error {
 		return err
 	}
 	for number := range numbers {
-		if err := w.comments(ctx, site, number, since); err != nil {
+		comments, err := site.Forge.RecentComments(ctx, site.Repo, number)
+		if err != nil {
+			return err
+		}
+		if err := w.unread(ctx, site, comments, since); err != nil {
+			return err
+		}
+	}
+	return w.commits(ctx, site, since)
+}
+
+// commits reads what was written on the commits that were applied last or wait
+// for it: a gate is approved there too.
+func (w *sweepRepoWorker) commits(ctx context.Context, site *usecase.Site, since time.Time) error {
+	commits, err := w.Facts.NewestCommits(ctx, site.Repo)
+	if err != nil {
+		return err
+	}
+	for _, sha := range commits {
+		comments, err := site.Forge.CommitComments(ctx, site.Repo, sha)
+		if err != nil {
+			return err
+		}
+		if err := w.unread(ctx, site, comments, since); err != nil {
 			return err
 		}
 	}
@@ -108,7 +165,7 @@ func (w *sweepWorker) sweep(ctx context.Context, repo store.Repo) error {
 
 // waiting adds merged pull requests that are not done yet: their green gates
 // are approved in comments on them.
-func (w *sweepWorker) waiting(ctx context.Context, repo engine.Repo, numbers map[int]bool) error {
+func (w *sweepRepoWorker) waiting(ctx context.Context, repo engine.Repo, numbers map[int]bool) error {
 	open, err := w.Subjects.ToSettle(ctx)
 	if err != nil {
 		return err
@@ -126,13 +183,9 @@ func (w *sweepWorker) waiting(ctx context.Context, repo engine.Repo, numbers map
 	return nil
 }
 
-// comments reads what was written since the repository is served here and has
-// no outcome.
-func (w *sweepWorker) comments(ctx context.Context, site *usecase.Site, number int, since time.Time) error {
-	comments, err := site.Forge.RecentComments(ctx, site.Repo, number)
-	if err != nil {
-		return err
-	}
+// unread queues what was written since the repository is served here and has no
+// outcome.
+func (w *sweepRepoWorker) unread(ctx context.Context, site *usecase.Site, comments []forges.Comment, since time.Time) error {
 	for _, c := range comments {
 		if c.CreatedAt.Before(since) {
 			continue

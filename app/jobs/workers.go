@@ -300,7 +300,7 @@ func (w *commandWorker) Work(ctx context.Context, job *river.Job[CommandArgs]) e
 	if err != nil {
 		return w.later(err)
 	}
-	result, err := w.Commander.Handle(ctx, site, a.Ref)
+	result, err := w.Commander.Handle(ctx, site, a.Ref, a.Delivery)
 	if err != nil {
 		return w.later(err)
 	}

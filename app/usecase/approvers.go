@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func (a *approvers) judge(ctx context.Context, principal string) (string, error)
 		if !ours {
 			return fmt.Sprintf("%s names no account of %s, so what it may do cannot be read; approve as %s", principal, a.repo.Instance.Host, a.repo.Instance.Principal("<you>")), nil
 		}
-		permission, err := a.forge.Permission(ctx, a.repo, login)
+		permission, err := permissionOf(ctx, a.forge, a.repo, login)
 		if err != nil {
 			return "", err
 		}
@@ -89,6 +90,20 @@ func (a *approvers) judge(ctx context.Context, principal string) (string, error)
 		return a.rule.Refuse(principal), nil
 	}
 	return "", nil
+}
+
+// permissionOf is what an account may do in a repository now. One the forge does
+// not know, because it was deleted or took another name, may do nothing; one
+// that wrote something and is deleted has no login any more.
+func permissionOf(ctx context.Context, forge forges.Forge, repo engine.Repo, login string) (forges.Permission, error) {
+	if login == "" {
+		return forges.NoAccess, nil
+	}
+	permission, err := forge.Permission(ctx, repo, login)
+	if errors.Is(err, forges.ErrNotFound) {
+		return forges.NoAccess, nil
+	}
+	return permission, err
 }
 
 // listed tells whether principal, or a team it is in, is on the list.

@@ -12,6 +12,7 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/forges"
 )
@@ -42,7 +43,9 @@ type Commander struct {
 	*Settler
 	Requests Requests
 	Audit    Audit
-	AppName  string // what an @mention of the app is called, "" for none
+	// SharedAccount: we write as a person's own account, a token in place of an
+	// app, so who wrote a comment does not tell ours from theirs.
+	SharedAccount bool
 }
 
 // Outcome is what became of one comment.
@@ -69,9 +72,18 @@ func refusal(kind note.Kind, r note.Refused) answer {
 	return answer{refused: &r, rule: string(kind), digest: r.Given}
 }
 
+// asked is one comment on its way to its outcome.
+type asked struct {
+	forges.Comment
+
+	app      string // what an @mention of us is called
+	delivery string // what brought it, "" when a sweep found it
+}
+
 // Handle reads a comment as it stands now and runs its commands. Doing it twice
-// is harmless: an approval is recognised by the comment it came from.
-func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRef) (Outcome, error) {
+// is harmless: an approval is recognised by the comment it came from. delivery
+// is the forge's id of what brought the comment, for the audit; "" for none.
+func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRef, delivery string) (Outcome, error) {
 	comment, err := site.Forge.Comment(ctx, site.Repo, ref)
 	if errors.Is(err, forges.ErrNotFound) {
 		return Gone, nil
@@ -79,60 +91,94 @@ func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRe
 	if err != nil {
 		return "", fmt.Errorf("reading the comment: %w", err)
 	}
-	parsed := command.Parse(comment.Body, c.AppName)
-	if len(parsed.Commands) == 0 && len(parsed.Near) == 0 {
-		return NoCommand, nil
-	}
 	self, err := site.Forge.Self(ctx)
 	if err != nil {
 		return "", err
 	}
-	if comment.Author.ID == self.ID {
-		return NoCommand, nil // our own note, whatever it says
+	at := asked{Comment: comment, app: strings.TrimSuffix(self.Login, "[bot]"), delivery: delivery}
+	parsed := command.Parse(comment.Body, at.app)
+	if len(parsed.Commands) == 0 && len(parsed.Near) == 0 || c.ours(comment, self) {
+		return NoCommand, nil
 	}
 	if comment.Author.Bot || comment.ViaApp {
 		// No words: two bots could answer each other forever.
-		return Refused, c.react(ctx, site, comment, forges.Refused, "")
+		return Refused, c.react(ctx, site, comment, forges.Refused, "", "")
 	}
-	if err := c.react(ctx, site, comment, forges.Seen, ""); err != nil {
+	if err := c.react(ctx, site, comment, forges.Seen, "", ""); err != nil {
 		return "", err
 	}
 	outcome := Done
 	if len(parsed.Near) > 0 {
 		outcome = Refused
 		a := refusal(note.NotRun, note.Refused{Lines: parsed.Near})
-		if err := c.tell(ctx, site, comment, command.Command{}, a); err != nil {
+		if err := c.tell(ctx, site, at, command.Command{}, a); err != nil {
 			return "", err
 		}
 	}
 	for _, cmd := range parsed.Commands {
-		a, err := c.run(ctx, site, comment, cmd)
-		if err != nil {
+		a, err := c.run(ctx, site, at, cmd)
+		if err = answered(&a, err); err != nil {
 			return "", err
 		}
 		if a.refused != nil {
 			outcome = Refused
 		}
-		if err := c.tell(ctx, site, comment, cmd, a); err != nil {
+		if err := c.tell(ctx, site, at, cmd, a); err != nil {
 			return "", err
 		}
 	}
 	return outcome, nil
 }
 
+// ourMark starts everything we write in words.
+const ourMark = "<!-- chant-"
+
+// ours tells whether we wrote a comment, whatever it says.
+func (c *Commander) ours(comment forges.Comment, self engine.Actor) bool {
+	return comment.Author.ID == self.ID && (!c.SharedAccount || strings.HasPrefix(comment.Body, ourMark))
+}
+
+// answered makes the answer of a state that trying again does not change: people
+// have to mend it, so the command ends with a word about it.
+func answered(a *answer, err error) error {
+	var problems project.Problems
+	switch {
+	case errors.Is(err, ledger.ErrDiverged), errors.Is(err, ledger.ErrRewound):
+		*a = refusal(note.LedgerUnusable, note.Refused{})
+	case errors.As(err, &problems):
+		*a = refusal(note.Declaration, note.Refused{Problems: noteProblems(problems)})
+	case errors.Is(err, project.ErrNoDeclaration):
+		*a = refusal(note.Declaration, note.Refused{Problems: []note.Problem{{
+			File: "chant.workspace.json", Message: "the branch has none", Next: "add one",
+		}}})
+	default:
+		return err
+	}
+	return nil
+}
+
+func noteProblems(problems project.Problems) []note.Problem {
+	out := make([]note.Problem, len(problems))
+	for i, p := range problems {
+		out[i] = note.Problem{File: p.File, Line: p.Line, Field: p.Field, Message: p.Message, Next: p.Next}
+	}
+	return out
+}
+
 // run decides one command.
-func (c *Commander) run(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+func (c *Commander) run(ctx context.Context, site *Site, at asked, cmd command.Command) (answer, error) {
+	comment := at.Comment
 	switch cmd.Verb {
 	case command.Help:
-		return answer{reply: note.Help(c.AppName), rule: "help"}, nil
+		return answer{reply: note.Help(at.app), rule: "help"}, nil
 	case command.Explain:
 		return c.explain(ctx, site, comment, cmd)
 	}
 	if comment.Edited {
 		return refusal(note.Edited, note.Refused{Given: cmd.Digest}), nil
 	}
-	permission, err := site.Forge.Permission(ctx, site.Repo, comment.Author.Login)
-	if err != nil && !errors.Is(err, forges.ErrNotFound) {
+	permission, err := permissionOf(ctx, site.Forge, site.Repo, comment.Author.Login)
+	if err != nil {
 		return answer{}, fmt.Errorf("reading the permission of %s: %w", comment.Author.Login, err)
 	}
 	if permission != forges.Write && permission != forges.Admin {
@@ -154,34 +200,31 @@ func (c *Commander) run(ctx context.Context, site *Site, comment forges.Comment,
 }
 
 // tell answers one command on the forge and leaves its audit row.
-func (c *Commander) tell(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command, a answer) error {
+func (c *Commander) tell(ctx context.Context, site *Site, at asked, cmd command.Command, a answer) error {
 	reaction, reply, result := forges.Counted, a.reply, "counted"
 	if a.refused != nil {
 		reaction, reply, result = forges.Refused, note.Refusal(*a.refused), "refused"
 	}
 	row := AuditRow{
-		Actor:  site.Repo.Instance.Principal(comment.Author.Login),
-		Action: "comment " + string(cmd.Verb), Digest: a.digest, Rule: a.rule, Result: result, Detail: comment.URL,
+		Actor: site.Repo.Instance.Principal(at.Author.Login), Delivery: at.delivery,
+		Action: "comment " + string(cmd.Verb), Digest: a.digest, Rule: a.rule, Result: result, Detail: at.URL,
 	}
 	if err := c.Audit.Audit(ctx, site.Repo, row); err != nil {
 		return err
 	}
-	if reply != "" {
-		reply = answerMarker(comment.Ref, cmd.Line) + "\n" + reply
-	}
-	return c.react(ctx, site, comment, reaction, reply)
+	return c.react(ctx, site, at.Comment, reaction, answerMarker(at.Ref, cmd.Line), reply)
 }
 
 // answerMarker starts every reply, so that an answer given just before a crash
 // is found again and not given twice.
 func answerMarker(ref engine.CommentRef, line int) string {
-	return fmt.Sprintf("<!-- chant-answer:%s-%d-%d -->", ref.Kind, ref.ID, line)
+	return fmt.Sprintf(ourMark+"answer:%s-%d-%d -->", ref.Kind, ref.ID, line)
 }
 
 // react answers by reaction, and in words where there are any or where the place
 // takes no reaction. What the forge refuses to take is no failure of the
 // command.
-func (c *Commander) react(ctx context.Context, site *Site, comment forges.Comment, r forges.Reaction, reply string) error {
+func (c *Commander) react(ctx context.Context, site *Site, comment forges.Comment, r forges.Reaction, marker, reply string) error {
 	err := site.Forge.React(ctx, site.Repo, comment.Ref, r)
 	if errors.Is(err, forges.ErrNotSupported) && reply == "" && r == forges.Counted {
 		reply = "Counted.\n"
@@ -193,27 +236,15 @@ func (c *Commander) react(ctx context.Context, site *Site, comment forges.Commen
 	if reply == "" {
 		return nil
 	}
-	if said, err := c.saidBefore(ctx, site, comment.Ref, reply); err != nil || said {
-		return err
+	_, err = site.Forge.FindReply(ctx, site.Repo, comment.Ref, marker)
+	if err == nil || !errors.Is(err, forges.ErrNotFound) {
+		return err // said before, or nobody knows
 	}
-	_, err = site.Forge.Reply(ctx, site.Repo, comment.Ref, reply)
+	_, err = site.Forge.Reply(ctx, site.Repo, comment.Ref, marker+"\n"+reply)
 	if errors.Is(err, forges.ErrNotFound) {
 		return nil
 	}
 	return err
-}
-
-// saidBefore looks for an earlier copy of a reply by its marker.
-func (c *Commander) saidBefore(ctx context.Context, site *Site, ref engine.CommentRef, reply string) (bool, error) {
-	marker, _, found := strings.Cut(reply, "\n")
-	if ref.Number == 0 || !found || !strings.HasPrefix(marker, "<!--") {
-		return false, nil
-	}
-	_, err := site.Forge.FindNote(ctx, site.Repo, ref.Number, marker)
-	if errors.Is(err, forges.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // plan plans the head again, or for the first time where a person has to ask.

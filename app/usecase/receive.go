@@ -39,7 +39,7 @@ func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine
 	case engine.ChangeClosed:
 		return "settles the pull request and its base branch", r.closed(ctx, forge, e)
 	case engine.CommandPosted:
-		return "reads the comment", r.Commands.QueueCommand(ctx, e.Repo, e.Comment)
+		return r.posted(ctx, e)
 	case engine.BranchPushed:
 		return "settles the branch", r.Subjects.Raise(ctx, e.Repo, BranchOf(e.Branch))
 	case engine.ChecksChanged:
@@ -56,6 +56,18 @@ func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine
 		return e.Reason, nil
 	}
 	return "", errors.New("an event of an unknown type")
+}
+
+// posted reads what was written. A review is a verdict as well, whatever it
+// says: who may approve can depend on it.
+func (r *Receiver) posted(ctx context.Context, e engine.CommandPosted) (string, error) {
+	if err := r.Commands.QueueCommand(ctx, e.Repo, e.Comment); err != nil {
+		return "", err
+	}
+	if e.Comment.Kind != engine.Review {
+		return "reads the comment", nil
+	}
+	return "reads the review and settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Comment.Number))
 }
 
 // closed settles the pull request and, for a merge, the branch it came to. The

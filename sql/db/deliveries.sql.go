@@ -10,7 +10,7 @@ import (
 )
 
 const countPendingDeliveries = `-- name: CountPendingDeliveries :one
-SELECT count(*) FROM deliveries WHERE state = 'pending'
+SELECT count(*) FROM deliveries WHERE state IN ('pending', 'waiting')
 `
 
 func (q *Queries) CountPendingDeliveries(ctx context.Context, db DBTX) (int64, error) {
@@ -21,7 +21,7 @@ func (q *Queries) CountPendingDeliveries(ctx context.Context, db DBTX) (int64, e
 }
 
 const deleteDeliveries = `-- name: DeleteDeliveries :execrows
-DELETE FROM deliveries WHERE received_at < $1 AND state <> 'pending'
+DELETE FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting')
 `
 
 func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, receivedAt int64) (int64, error) {
@@ -34,7 +34,7 @@ func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, receivedAt int6
 
 const deleteDeliveryContents = `-- name: DeleteDeliveryContents :exec
 DELETE FROM delivery_contents WHERE delivery_id IN (
-    SELECT id FROM deliveries WHERE received_at < $1 AND state <> 'pending'
+    SELECT id FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting')
 )
 `
 
@@ -45,7 +45,7 @@ func (q *Queries) DeleteDeliveryContents(ctx context.Context, db DBTX, receivedA
 
 const finishDelivery = `-- name: FinishDelivery :execrows
 UPDATE deliveries SET state = $2, outcome = $3, outcome_at = $4
-WHERE id = $1 AND state = 'pending'
+WHERE id = $1 AND state IN ('pending', 'waiting')
 `
 
 type FinishDeliveryParams struct {
@@ -340,4 +340,114 @@ func (q *Queries) ReplayDelivery(ctx context.Context, db DBTX, id int64) (int64,
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const reposWithWaitingDeliveries = `-- name: ReposWithWaitingDeliveries :many
+SELECT DISTINCT instance, repo_id FROM deliveries WHERE state = 'waiting'
+`
+
+type ReposWithWaitingDeliveriesRow struct {
+	Instance string
+	RepoID   int64
+}
+
+func (q *Queries) ReposWithWaitingDeliveries(ctx context.Context, db DBTX) ([]ReposWithWaitingDeliveriesRow, error) {
+	rows, err := db.QueryContext(ctx, reposWithWaitingDeliveries)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReposWithWaitingDeliveriesRow
+	for rows.Next() {
+		var i ReposWithWaitingDeliveriesRow
+		if err := rows.Scan(&i.Instance, &i.RepoID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const waitingDeliveries = `-- name: WaitingDeliveries :many
+SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
+WHERE d.state = 'waiting' AND d.instance = $1 AND d.repo_id = $2
+ORDER BY d.id
+LIMIT $3
+`
+
+type WaitingDeliveriesParams struct {
+	Instance string
+	RepoID   int64
+	Limit    int32
+}
+
+type WaitingDeliveriesRow struct {
+	ID           int64
+	Instance     string
+	Guid         string
+	Event        string
+	Action       string
+	Installation int64
+	RepoID       int64
+	RepoOwner    string
+	RepoName     string
+	SenderID     int64
+	Sender       string
+	SenderBot    bool
+	ReceivedAt   int64
+	State        string
+	Outcome      string
+	OutcomeAt    int64
+	Header       []byte
+	Body         []byte
+}
+
+func (q *Queries) WaitingDeliveries(ctx context.Context, db DBTX, arg WaitingDeliveriesParams) ([]WaitingDeliveriesRow, error) {
+	rows, err := db.QueryContext(ctx, waitingDeliveries, arg.Instance, arg.RepoID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WaitingDeliveriesRow
+	for rows.Next() {
+		var i WaitingDeliveriesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Instance,
+			&i.Guid,
+			&i.Event,
+			&i.Action,
+			&i.Installation,
+			&i.RepoID,
+			&i.RepoOwner,
+			&i.RepoName,
+			&i.SenderID,
+			&i.Sender,
+			&i.SenderBot,
+			&i.ReceivedAt,
+			&i.State,
+			&i.Outcome,
+			&i.OutcomeAt,
+			&i.Header,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -165,6 +165,35 @@ func (q *Queries) NewestRun(ctx context.Context, db DBTX, arg NewestRunParams) (
 	return i, err
 }
 
+const newestRunCommits = `-- name: NewestRunCommits :many
+SELECT DISTINCT commit_sha FROM runs
+WHERE id IN (SELECT max(r.id) FROM runs r WHERE r.repo_key = $1 GROUP BY r.env, r.member)
+ORDER BY commit_sha
+`
+
+func (q *Queries) NewestRunCommits(ctx context.Context, db DBTX, repoKey string) ([]string, error) {
+	rows, err := db.QueryContext(ctx, newestRunCommits, repoKey)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var commit_sha string
+		if err := rows.Scan(&commit_sha); err != nil {
+			return nil, err
+		}
+		items = append(items, commit_sha)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const newestRunOfCommit = `-- name: NewestRunOfCommit :one
 SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
 WHERE repo_key = $1 AND env = $2 AND member = $3 AND commit_sha = $4

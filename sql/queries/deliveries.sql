@@ -18,6 +18,17 @@ WHERE d.state = 'pending'
 ORDER BY d.id
 LIMIT $1;
 
+-- name: WaitingDeliveries :many
+SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
+WHERE d.state = 'waiting' AND d.instance = $1 AND d.repo_id = $2
+ORDER BY d.id
+LIMIT $3;
+
+-- name: ReposWithWaitingDeliveries :many
+SELECT DISTINCT instance, repo_id FROM deliveries WHERE state = 'waiting';
+
 -- name: GetDelivery :one
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
     d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
@@ -32,7 +43,7 @@ LIMIT sqlc.arg(count);
 
 -- name: FinishDelivery :execrows
 UPDATE deliveries SET state = $2, outcome = $3, outcome_at = $4
-WHERE id = $1 AND state = 'pending';
+WHERE id = $1 AND state IN ('pending', 'waiting');
 
 -- name: ReplayDelivery :execrows
 UPDATE deliveries SET state = 'pending', outcome = '', outcome_at = 0
@@ -40,11 +51,11 @@ WHERE id = $1 AND state <> 'pending';
 
 -- name: DeleteDeliveryContents :exec
 DELETE FROM delivery_contents WHERE delivery_id IN (
-    SELECT id FROM deliveries WHERE received_at < $1 AND state <> 'pending'
+    SELECT id FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting')
 );
 
 -- name: DeleteDeliveries :execrows
-DELETE FROM deliveries WHERE received_at < $1 AND state <> 'pending';
+DELETE FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting');
 
 -- name: CountPendingDeliveries :one
-SELECT count(*) FROM deliveries WHERE state = 'pending';
+SELECT count(*) FROM deliveries WHERE state IN ('pending', 'waiting');

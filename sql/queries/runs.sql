@@ -34,3 +34,8 @@ RETURNING seq;
 
 -- name: RunEvents :many
 SELECT * FROM run_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3;
+
+-- name: NewestRunCommits :many
+SELECT DISTINCT commit_sha FROM runs
+WHERE id IN (SELECT max(r.id) FROM runs r WHERE r.repo_key = $1 GROUP BY r.env, r.member)
+ORDER BY commit_sha;

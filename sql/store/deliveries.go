@@ -15,9 +15,12 @@ import (
 // DeliveryState is how far a delivery got.
 type DeliveryState string
 
-// The states of a delivery. Pending is the only one that still means work.
+// The states of a delivery. Pending and waiting still mean work: a waiting one
+// could not be handled with the others, and is tried again with what else waits
+// for its repository; its outcome says why.
 const (
 	DeliveryPending DeliveryState = "pending"
+	DeliveryWaiting DeliveryState = "waiting"
 	DeliveryDone    DeliveryState = "done"
 	DeliveryIgnored DeliveryState = "ignored"
 	DeliveryFailed  DeliveryState = "failed"
@@ -65,6 +68,38 @@ func (s Deliveries) Pending(ctx context.Context, limit int) ([]Delivery, error) 
 	return out, nil
 }
 
+// Waiting lists the deliveries that wait for a repository, oldest first, with
+// their bodies.
+func (s Deliveries) Waiting(ctx context.Context, repo engine.Repo, limit int) ([]Delivery, error) {
+	rows, err := new(db.Queries).WaitingDeliveries(ctx, s.db.Read, db.WaitingDeliveriesParams{
+		Instance: repo.Instance.String(), RepoID: repo.ID, Limit: clampLimit(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the deliveries that wait for %s: %w", repo.Key(), err)
+	}
+	out := make([]Delivery, len(rows))
+	for i, row := range rows {
+		if out[i], err = whole(db.GetDeliveryRow(row)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// WaitedFor lists the repositories that deliveries wait for, by instance and id
+// alone. on may be a transaction.
+func (s Deliveries) WaitedFor(ctx context.Context, on Conn) ([]engine.Repo, error) {
+	rows, err := new(db.Queries).ReposWithWaitingDeliveries(ctx, on)
+	if err != nil {
+		return nil, fmt.Errorf("listing what deliveries wait for: %w", err)
+	}
+	out := make([]engine.Repo, len(rows))
+	for i, row := range rows {
+		out[i] = engine.Repo{Instance: parseInstance(row.Instance), ID: row.RepoID}
+	}
+	return out, nil
+}
+
 // Get reads one delivery with its body; ErrNotFound.
 func (s Deliveries) Get(ctx context.Context, id int64) (Delivery, error) {
 	row, err := new(db.Queries).GetDelivery(ctx, s.db.Read, id)
@@ -95,8 +130,8 @@ func (s Deliveries) CountPending(ctx context.Context) (int64, error) {
 	return new(db.Queries).CountPendingDeliveries(ctx, s.db.Read)
 }
 
-// Finish records the one outcome of a pending delivery. It reports false, and
-// changes nothing, when the delivery is not pending any more.
+// Finish records the one outcome of a delivery that has none, or that it waits.
+// It reports false, and changes nothing, when it has its outcome already.
 func (s Deliveries) Finish(ctx context.Context, on Conn, id int64, state DeliveryState, outcome string, at time.Time) (bool, error) {
 	n, err := new(db.Queries).FinishDelivery(ctx, on, db.FinishDeliveryParams{
 		ID: id, State: string(state), Outcome: outcome, OutcomeAt: millis(at),
@@ -134,7 +169,7 @@ func (s Deliveries) Replay(ctx context.Context, on Conn, id int64) (bool, error)
 	return n == 1, nil
 }
 
-// DeleteBefore forgets deliveries received before t that are not pending, and
+// DeleteBefore forgets deliveries received before t that have an outcome, and
 // with them their GUIDs: t must be older than the forge's redelivery window.
 // Run it in a transaction.
 func (s Deliveries) DeleteBefore(ctx context.Context, on Conn, t time.Time) (int64, error) {

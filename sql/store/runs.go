@@ -76,6 +76,16 @@ func (s Runs) Newest(ctx context.Context, t RunTarget) (Run, error) {
 	return run(row, err)
 }
 
+// NewestCommits lists the commits of the newest run of every target in a
+// repository.
+func (s Runs) NewestCommits(ctx context.Context, repoKey string) ([]string, error) {
+	commits, err := new(db.Queries).NewestRunCommits(ctx, s.db.Read, repoKey)
+	if err != nil {
+		return nil, fmt.Errorf("listing the newest commits of %s: %w", repoKey, err)
+	}
+	return commits, nil
+}
+
 // NewestOf reads the newest run of a commit; ErrNotFound.
 func (s Runs) NewestOf(ctx context.Context, t RunTarget, commit string) (Run, error) {
 	row, err := new(db.Queries).NewestRunOfCommit(ctx, s.db.Read, db.NewestRunOfCommitParams{
