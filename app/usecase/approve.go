@@ -69,20 +69,17 @@ func (c *Commander) pullGates(ctx context.Context, site *Site, change engine.Cha
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
-	if err := site.FetchBranch(ctx, change.BaseBranch); err != nil {
-		return nil, err
-	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(change.BaseBranch))
+	tip, err := site.tipOf(ctx, change.BaseBranch)
 	if err != nil {
-		return nil, err
+		return nil, unlessGone(err)
 	}
-	d, err := c.boundDeclaration(ctx, site, tip, change.Head)
+	d, err := site.boundFor(ctx, tip, change)
 	if err != nil {
 		return nil, err
 	}
 	var gates []gateAt
 	for _, plan := range plans {
-		policy, ok := c.policyFor(d, change.BaseBranch, plan.Env)
+		policy, ok := c.policyFor(d.Declaration, change.BaseBranch, plan.Env)
 		if !ok || plan.Report.Digest.IsZero() {
 			continue
 		}
@@ -113,26 +110,21 @@ func (c *Commander) runsOf(ctx context.Context, site *Site, ref engine.CommentRe
 		}
 		branch = info.DefaultBranch
 	}
-	if err := site.FetchBranch(ctx, branch); err != nil {
-		return nil, branch, err
+	tip, err := site.tipOf(ctx, branch)
+	if err != nil {
+		return nil, branch, unlessGone(err)
 	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
+	d, err := site.boundAt(ctx, tip)
 	if err != nil {
 		return nil, branch, err
 	}
-	d, err := site.Declaration(ctx, tip)
-	if err != nil {
-		return nil, branch, err
-	}
-	for _, env := range d.EnvsOf(branch, c.DefaultEnv) {
-		for _, member := range members(d) {
-			run, found, err := c.Facts.NewestRun(ctx, site.Repo, env.Name, member)
-			if err != nil {
-				return nil, branch, err
-			}
-			if found {
-				runs = append(runs, run)
-			}
+	for _, at := range d.places(branch, c.DefaultEnv) {
+		run, found, err := c.Facts.NewestRun(ctx, site.Repo, at.env.Name, at.member)
+		if err != nil {
+			return nil, branch, err
+		}
+		if found {
+			runs = append(runs, run)
 		}
 	}
 	return runs, branch, nil
@@ -178,8 +170,12 @@ func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comm
 	return answer{reply: c.acceptedReply(comment, cmd, *g), rule: "approval of the digest shown", digest: cmd.Digest}, nil
 }
 
-// acceptedReply is only words where the place takes no reaction.
+// acceptedReply is only words where the place takes no reaction, and where the
+// approval opens less than it seems to.
 func (c *Commander) acceptedReply(comment forges.Comment, cmd command.Command, g gateAt) string {
+	if what := withheld(g.document); what != "" {
+		return note.Withheld(g.report.Op, g.report.Gate, what)
+	}
 	if comment.Ref.Kind != engine.Review {
 		return ""
 	}
@@ -375,18 +371,16 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 	if at.change.Number == 0 {
 		return out, nil
 	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(at.change.BaseBranch))
+	tip, err := site.tipOf(ctx, at.change.BaseBranch)
+	if err != nil {
+		return out, unlessGone(err)
+	}
+	d, err := site.bound(ctx, tip)
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.boundDeclaration(ctx, site, tip, tip)
-	if err != nil {
-		return nil, err
-	}
-	for _, env := range d.EnvsOf(at.change.BaseBranch, c.DefaultEnv) {
-		for _, member := range members(d) {
-			add(prefixOf(member), project.OpPull(at.change.Number, member), env.Gate, env.Name)
-		}
+	for _, p := range d.places(at.change.BaseBranch, c.DefaultEnv) {
+		add(prefixOf(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
 	}
 	return out, nil
 }

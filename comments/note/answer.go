@@ -29,6 +29,13 @@ func Accepted(c command.Command, op, gate string, d digest.Digest) string {
 	return "Done.\n"
 }
 
+// Withheld answers an approval of a plan whose document is kept off the ledger,
+// since what names something in it that looks like a secret.
+func Withheld(op, gate, what string) string {
+	return fmt.Sprintf("Counted at %s, and there only: the plan shows what looks like a secret at %s, so it is not written to the ledger, and no merge can count as approved by it.\n\n"+
+		"Mark the value sensitive and approve the new plan, or approve again at the gate of the green commit.\n", Inline(op+" "+gate), Inline(what))
+}
+
 // ActNow is the short comment that asks one person or team to act: edits of the
 // note notify nobody. who is a login or org/team; it is the only mention chant
 // writes. noteURL may be empty.
