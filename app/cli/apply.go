@@ -99,10 +99,10 @@ func someCommit(rev string) bool {
 
 // applyUntilSettled applies, and applies once more at once where the stage says
 // that a fresh plan is due: a member was held until what it reads was applied.
-// Each time something was applied, so the number of members bounds it.
+// The stage bounds how often.
 func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput) (*usecase.Apply, error) {
 	var before []string // components applied by earlier passes
-	for again := 0; ; again++ {
+	for {
 		dir, remove, err := c.runDir()
 		if err != nil {
 			return nil, err
@@ -113,9 +113,10 @@ func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecas
 		if a != nil && len(before) > 0 {
 			a.Report.Resumed = &report.Resumed{Applied: before}
 		}
-		if err != nil || !a.Fresh || again >= len(a.State.Members) {
+		if err != nil || !a.Fresh {
 			return a, err
 		}
+		in.Earlier = a
 		h.progress("planning again: " + freshReason(a))
 		before = appliedBy(a, before)
 		in.Commit = a.Report.Head

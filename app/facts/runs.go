@@ -28,31 +28,34 @@ func (f *Facts) NewestRun(ctx context.Context, repo engine.Repo, env, member str
 	return k, err == nil, err
 }
 
-// RunCarrying implements usecase.Facts. It looks at the newest runs; an older
-// one has long said its last word.
+// RunCarrying implements usecase.Facts.
 func (f *Facts) RunCarrying(ctx context.Context, repo engine.Repo, env, member, merge string) (usecase.KeptRun, bool, error) {
-	rows, err := f.Runs.List(ctx, 0, maxListed)
+	row, err := f.Runs.Carrying(ctx, store.RunTarget{RepoKey: repo.Key(), Env: env, Member: member}, merge)
+	if errors.Is(err, store.ErrNotFound) {
+		return usecase.KeptRun{}, false, nil
+	}
 	if err != nil {
 		return usecase.KeptRun{}, false, err
 	}
-	target := store.RunTarget{RepoKey: repo.Key(), Env: env, Member: member}
-	for _, row := range rows {
-		if row.RunTarget != target {
-			continue
-		}
-		k, err := f.Run(ctx, row.ID)
-		if err != nil {
-			return usecase.KeptRun{}, false, err
-		}
-		if g := k.Apply.Report.Green; g != nil {
-			for _, m := range g.Merges {
-				if m.Commit == merge {
-					return k, true, nil
-				}
-			}
-		}
+	k, err := keptRun(row)
+	return k, err == nil, err
+}
+
+// RunDirs are the directories of the applies that are to be carried on.
+func (f *Facts) RunDirs(ctx context.Context) ([]string, error) {
+	rows, err := f.Runs.InStatus(ctx, string(usecase.RunRunning))
+	if err != nil {
+		return nil, err
 	}
-	return usecase.KeptRun{}, false, nil
+	dirs := make([]string, 0, len(rows))
+	for _, row := range rows {
+		k, err := keptRun(row)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, k.Apply.Dir)
+	}
+	return dirs, nil
 }
 
 // Run reads one run by its id; store.ErrNotFound.
@@ -94,9 +97,23 @@ func (f *Facts) Reopen(repo engine.Repo, k usecase.KeptRun) *Journal {
 	return j
 }
 
+// Kept tells whether the apply is stored, so that a later job carries it on.
+func (j *Journal) Kept() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.id != 0
+}
+
 // Save stores the apply and what happened since the last Save.
 func (j *Journal) Save(ctx context.Context, a *usecase.Apply) error {
-	return j.facts.DB.InTx(ctx, func(tx *sql.Tx) error { return j.SaveTx(ctx, tx, a) })
+	kept := j.Kept()
+	err := j.facts.DB.InTx(ctx, func(tx *sql.Tx) error { return j.SaveTx(ctx, tx, a) })
+	if err != nil && !kept {
+		j.mu.Lock()
+		j.id = 0 // its row went back with the transaction
+		j.mu.Unlock()
+	}
+	return err
 }
 
 // SaveTx is Save inside a transaction.
@@ -113,9 +130,14 @@ func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) erro
 	}
 	now := j.facts.Now()
 	if j.id == 0 {
-		if j.id, err = j.facts.Runs.Create(ctx, tx, j.target, a.Report.Head, string(status), state, now); err != nil {
+		id, err := j.facts.Runs.Create(ctx, tx, j.target, a.Report.Head, string(status), state, now)
+		if err == nil {
+			err = j.facts.Runs.Carries(ctx, tx, j.target, id, mergesOf(a))
+		}
+		if err != nil {
 			return err
 		}
+		j.id = id
 	} else if err := j.facts.Runs.Save(ctx, tx, j.id, string(status), state, now); err != nil {
 		return err
 	}
@@ -134,4 +156,15 @@ func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) erro
 	}
 	j.events = max(j.events, len(events))
 	return nil
+}
+
+// mergesOf are the commits of the apply's range.
+func mergesOf(a *usecase.Apply) []string {
+	var out []string
+	if g := a.Report.Green; g != nil {
+		for _, m := range g.Merges {
+			out = append(out, m.Commit)
+		}
+	}
+	return out
 }

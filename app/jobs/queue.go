@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/queue"
 	"github.com/chant-bot/chant/sql/store"
@@ -128,6 +130,9 @@ func (j *Jobs) Start(ctx context.Context) error {
 	}
 	if resumed > 0 {
 		j.Log.Info("resuming jobs of an earlier process", "jobs", resumed)
+	}
+	if err := j.dropLeftovers(ctx); err != nil {
+		return err
 	}
 	return j.client.Start(ctx)
 }
@@ -244,14 +249,14 @@ func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref 
 	return err
 }
 
-// later turns a forge's rate limit, or a remote that does not answer, into a
-// later try of the job.
+// later turns a forge's rate limit, a remote that does not answer, or a lease that
+// was not renewed in time, into a later try of the job.
 func (j *Jobs) later(err error) error {
 	var limited *forges.RateLimited
 	if errors.As(err, &limited) {
 		return river.JobSnooze(max(time.Second, time.Until(limited.Until)))
 	}
-	if errors.Is(err, git.ErrUnreachable) {
+	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, lease.ErrLost) {
 		return river.JobSnooze(15 * time.Second)
 	}
 	return err
@@ -268,39 +273,34 @@ func finish[A river.JobArgs](ctx context.Context, j *Jobs, job *river.Job[A], st
 	})
 }
 
-// keyedLocks keeps two jobs of one key apart in this process.
+// keyedLocks keeps two jobs of one key apart in this process. The second does not
+// wait in its place, which others need (soundness I11): it is put off.
 type keyedLocks struct {
 	mu   sync.Mutex
-	held map[string]*keyed
+	held map[string]bool
 }
 
-type keyed struct {
-	sync.Mutex
-	waiting int
-}
-
-func (k *keyedLocks) lock(key string) (unlock func()) {
+// try takes a key unless a job holds it.
+func (k *keyedLocks) try(key ...string) (unlock func(), ok bool) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
+	name := strings.Join(key, " ")
+	if k.held[name] {
+		return nil, false
+	}
 	if k.held == nil {
-		k.held = map[string]*keyed{}
+		k.held = map[string]bool{}
 	}
-	l := k.held[key]
-	if l == nil {
-		l = &keyed{}
-		k.held[key] = l
-	}
-	l.waiting++
-	k.mu.Unlock()
-	l.Lock()
+	k.held[name] = true
 	return func() {
-		l.Unlock()
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if l.waiting--; l.waiting == 0 {
-			delete(k.held, key)
-		}
-	}
+		delete(k.held, name)
+	}, true
 }
+
+// putOff is when a job comes again that found its key held.
+func putOff() error { return river.JobSnooze(time.Second) }
 
 func numberOf(name string) (int, error) {
 	n, err := strconv.Atoi(name)

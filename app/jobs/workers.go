@@ -15,9 +15,6 @@ import (
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
-	"github.com/chant-bot/chant/engine/drivers/lease"
-	"github.com/chant-bot/chant/engine/project"
-	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/store"
 )
@@ -40,7 +37,11 @@ func (*settleWorker) Timeout(*river.Job[SettleArgs]) time.Duration { return sett
 func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) error {
 	a := job.Args
 	subject := store.Subject{RepoKey: a.RepoKey, Kind: store.SubjectKind(a.Subject), Name: a.Name}
-	defer w.locks.lock("settle " + a.RepoKey + " " + a.Subject + " " + a.Name)()
+	unlock, ok := w.locks.try("settle", a.RepoKey, a.Subject, a.Name)
+	if !ok {
+		return putOff()
+	}
+	defer unlock()
 	state, err := w.Subjects.Get(ctx, subject)
 	if errors.Is(err, store.ErrNotFound) || err == nil && state.Settled >= a.Generation {
 		return nil
@@ -103,16 +104,16 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	if err != nil || change.State != engine.Open || change.Head != a.Head || change.BaseBranch != a.BaseBranch {
 		return nil // a newer head has a job of its own
 	}
-	if kept, err := w.Facts.Planned(ctx, site.Repo, a.Number, a.Head, a.BaseBranch); err != nil || len(kept) > 0 && !a.Again {
-		return err
-	}
 	dir := filepath.Join(w.RunsDir, "plan-"+w.Stage.NewID())
 	defer os.RemoveAll(dir)
-	plans, trust, baseTip, err := w.Stage.PlanChange(ctx, site, change, dir)
+	done, err := w.Settler.PlanChange(ctx, site, change, a.Again, dir)
 	if err != nil {
 		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
-	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, baseTip, plans, trust, func(tx *sql.Tx) error {
+	if done == nil {
+		return nil
+	}
+	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, done.BaseTip, done.Plans, done.Trust, func(tx *sql.Tx) error {
 		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(a.Number))); err != nil {
 			return err
 		}
@@ -135,6 +136,10 @@ func (j *Jobs) broken(ctx context.Context, site *usecase.Site, job *rivertype.Jo
 	return err
 }
 
+// recordTries is how often a commit is planned before it is recorded as one that
+// does not plan: about a minute, for what passes.
+const recordTries = 6
+
 // recordWorker records merges.
 type recordWorker struct {
 	river.WorkerDefaults[RecordArgs]
@@ -148,14 +153,20 @@ func (*recordWorker) Timeout(*river.Job[RecordArgs]) time.Duration { return plan
 // pull requests that were merged.
 func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) error {
 	a := job.Args
-	defer w.locks.lock("record " + a.RepoKey + " " + a.Branch)()
+	unlock, ok := w.locks.try("record", a.RepoKey, a.Branch)
+	if !ok {
+		return putOff()
+	}
+	defer unlock()
 	site, err := w.Sites.Open(ctx, a.RepoKey)
 	if err != nil {
 		return w.later(err)
 	}
-	records, err := w.Stage.Record(ctx, usecase.RecordInput{Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts})
+	records, err := w.Stage.Record(ctx, usecase.RecordInput{
+		Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts, LastTry: job.Attempt >= recordTries,
+	})
 	if err != nil {
-		return w.later(err)
+		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, "record", err)
 	}
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
 		for _, m := range records {
@@ -181,7 +192,11 @@ func (*tickWorker) Timeout(*river.Job[TickArgs]) time.Duration { return settleTi
 // Work makes the tags due and settles the branch when there was one.
 func (w *tickWorker) Work(ctx context.Context, job *river.Job[TickArgs]) error {
 	a := job.Args
-	defer w.locks.lock("tick " + a.RepoKey + " " + a.Branch)()
+	unlock, ok := w.locks.try("tick", a.RepoKey, a.Branch)
+	if !ok {
+		return putOff()
+	}
+	defer unlock()
 	site, err := w.Sites.Open(ctx, a.RepoKey)
 	if err != nil {
 		return w.later(err)
@@ -194,90 +209,6 @@ func (w *tickWorker) Work(ctx context.Context, job *river.Job[TickArgs]) error {
 		return nil
 	}
 	return w.Raise(ctx, site.Repo, usecase.BranchOf(a.Branch))
-}
-
-// applyWorker applies green commits.
-type applyWorker struct {
-	river.WorkerDefaults[ApplyArgs]
-	*Jobs
-}
-
-// Timeout implements river.Worker.
-func (*applyWorker) Timeout(*river.Job[ApplyArgs]) time.Duration { return applyTimeout }
-
-// Work carries an interrupted apply on, or makes a new one, and settles what it
-// carried.
-func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error {
-	a := job.Args
-	defer w.locks.lock("apply " + a.RepoKey + " " + project.LeaseKey(a.Env, a.Member))()
-	site, err := w.Sites.Open(ctx, a.RepoKey)
-	if err != nil {
-		return w.later(err)
-	}
-	done, journal, err := w.apply(ctx, site, a)
-	var held *lease.Held
-	var refusal *usecase.Refusal
-	switch {
-	case errors.As(err, &held):
-		w.Log.Info("another apply holds the lease", "env", a.Env, "holder", held.Holder)
-		return river.JobSnooze(10 * time.Second)
-	case errors.As(err, &refusal):
-		w.Log.Info("nothing to apply", "env", a.Env, "why", refusal.Message)
-		return nil
-	case err != nil:
-		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
-	}
-	defer w.discard(done)
-	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
-		if err := journal.SaveTx(ctx, tx, done); err != nil {
-			return err
-		}
-		if g := done.Report.Green; g != nil {
-			for _, m := range g.Merges {
-				if m.PR == nil {
-					continue
-				}
-				if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
-					return err
-				}
-			}
-		}
-		return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
-	})
-}
-
-// journal is what an apply is kept in.
-type journal interface {
-	usecase.Journal
-	SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error
-}
-
-func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs) (*usecase.Apply, journal, error) {
-	in := usecase.ApplyInput{Site: site, Branch: a.Branch, Env: a.Env, Member: a.Member}
-	kept, found, err := w.Facts.NewestRun(ctx, site.Repo, a.Env, a.Member)
-	if err != nil {
-		return nil, nil, err
-	}
-	if found && kept.Status == usecase.RunRunning {
-		j := w.Facts.Reopen(site.Repo, kept)
-		in.Journal, in.Dir = j, kept.Apply.Dir
-		done, err := w.Stage.Resume(ctx, in, kept.Apply)
-		return done, j, err
-	}
-	j := w.Facts.NewJournal(site.Repo, a.Env, a.Member)
-	in.Journal, in.Dir = j, filepath.Join(w.RunsDir, "apply-"+w.Stage.NewID())
-	done, err := w.Stage.Apply(ctx, in)
-	if err != nil {
-		os.RemoveAll(in.Dir)
-	}
-	return done, j, err
-}
-
-// discard drops the files of an apply that is over.
-func (w *applyWorker) discard(a *usecase.Apply) {
-	if a.Report.Status != report.Planned {
-		os.RemoveAll(a.Dir)
-	}
 }
 
 // commandWorker reads comments.

@@ -1,0 +1,168 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// applyWorker applies green commits.
+type applyWorker struct {
+	river.WorkerDefaults[ApplyArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*applyWorker) Timeout(*river.Job[ApplyArgs]) time.Duration { return applyTimeout }
+
+// Work carries an interrupted apply on, or makes a new one, and settles what it
+// carried.
+func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error {
+	a := job.Args
+	unlock, ok := w.locks.try("apply", a.RepoKey, project.LeaseKey(a.Env, a.Member))
+	if !ok {
+		return putOff()
+	}
+	defer unlock()
+	site, err := w.Sites.Open(ctx, a.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	done, journal, err := w.apply(ctx, site, a)
+	var held *lease.Held
+	var refusal *usecase.Refusal
+	switch {
+	case errors.As(err, &held):
+		w.Log.Info("another apply holds the lease", "env", a.Env, "holder", held.Holder)
+		return river.JobSnooze(10 * time.Second)
+	case errors.As(err, &refusal):
+		w.Log.Info("nothing to apply", "env", a.Env, "why", refusal.Message)
+		return nil
+	case err != nil:
+		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
+	}
+	err = finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+		if err := journal.SaveTx(ctx, tx, done); err != nil {
+			return err
+		}
+		if g := done.Report.Green; g != nil {
+			for _, m := range g.Merges {
+				if m.PR == nil {
+					continue
+				}
+				if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
+					return err
+				}
+			}
+		}
+		return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
+	})
+	if err == nil && done.Report.Status != report.Planned {
+		dropRun(done.Dir)
+	}
+	return err
+}
+
+func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs) (*usecase.Apply, *facts.Journal, error) {
+	in := usecase.ApplyInput{Site: site, Branch: a.Branch, Env: a.Env, Member: a.Member}
+	kept, found, err := w.Facts.NewestRun(ctx, site.Repo, a.Env, a.Member)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found && kept.Status == usecase.RunRunning {
+		return w.resume(ctx, in, kept)
+	}
+	j := w.Facts.NewJournal(site.Repo, a.Env, a.Member)
+	in.Journal, in.Dir = j, filepath.Join(w.RunsDir, "apply-"+w.Stage.NewID())
+	if found {
+		in.Earlier = kept.Apply
+	}
+	done, err := w.Stage.Apply(ctx, in)
+	if err != nil && !j.Kept() {
+		dropRun(in.Dir) // else it is carried on, with the plans in there
+	}
+	return done, j, err
+}
+
+// resumes is how often carrying an apply on may fail before it is given up and a
+// fresh one decides. Tries come a minute apart at most; a remote or a forge that
+// asks to wait does not count.
+const resumes = 20
+
+func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept usecase.KeptRun) (*usecase.Apply, *facts.Journal, error) {
+	a, j := kept.Apply, w.Facts.Reopen(in.Site.Repo, kept)
+	in.Journal, in.Dir = j, a.Dir
+	done, err := w.Stage.Resume(ctx, in, a)
+	var held *lease.Held
+	var refusal *usecase.Refusal
+	// A later try has a chance where nothing of this one was wrong.
+	if err == nil || ctx.Err() != nil || errors.As(err, &held) || w.later(err) != err {
+		return done, j, err
+	}
+	if a.Tries++; a.Tries < resumes && !errors.As(err, &refusal) {
+		return nil, nil, errors.Join(err, j.Save(ctx, a))
+	}
+	w.Log.Error("an apply can't be carried on", "env", in.Env, "commit", a.Report.Head, "error", err)
+	a.Abandon(err)
+	return a, j, nil
+}
+
+// supervised matches the directories of supervised applies in a run's.
+const supervised = "members/*/apply"
+
+// dropRun removes the directory of a run, unless something that it started still
+// lives: an orphan needs its files, and its locks keep others away from them.
+func dropRun(dir string) {
+	if dir == "" {
+		return
+	}
+	started, _ := filepath.Glob(filepath.Join(dir, supervised)) // the pattern is well formed
+	for _, s := range started {
+		if st, err := exec.Recover(s); err == nil && st.State == exec.Running {
+			return
+		}
+	}
+	// What is left is removed at the next start.
+	_ = git.RemoveWorktree(dir)
+}
+
+// dropLeftovers removes what a killed server left of plans, records and applies
+// that nobody carries on.
+func (j *Jobs) dropLeftovers(ctx context.Context) error {
+	dirs, err := j.Facts.RunDirs(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, dir := range dirs {
+		wanted[filepath.Base(dir)] = true // however the state directory was spelled
+	}
+	entries, err := os.ReadDir(j.RunsDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		ours := e.Name() == "record" || strings.HasPrefix(e.Name(), "plan-") || strings.HasPrefix(e.Name(), "apply-")
+		if ours && !wanted[e.Name()] {
+			dropRun(filepath.Join(j.RunsDir, e.Name()))
+		}
+	}
+	return nil
+}
