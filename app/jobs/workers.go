@@ -166,7 +166,7 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 		Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts, LastTry: job.Attempt >= recordTries,
 	})
 	if err != nil {
-		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, "record", err)
+		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, usecase.StageRecord, err)
 	}
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
 		for _, m := range records {

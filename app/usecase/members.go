@@ -61,6 +61,8 @@ type PlannedMember struct {
 	Reads   []run.InputRead
 	Unknown []project.Read // reads without a value: the member is a hole
 	Error   string
+
+	cause error // what Error says, where it was planned just now
 }
 
 // Side is the set as coverage compares it.
@@ -257,7 +259,7 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 		err := p.planStep(ctx, m)
 		p.in.trees.drop(m.name)
 		if err != nil {
-			m.planned.Error = err.Error()
+			m.planned.Error, m.planned.cause = err.Error(), err
 			m.part = failedPart(m.name, err.Error())
 			p.progress("planning %s failed", m.name)
 			return

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/chant-bot/chant/comments/note"
@@ -34,6 +35,8 @@ type Posts interface {
 // Poster says things on a forge, each once.
 type Poster struct {
 	Posts Posts
+	// Log is told, once each, what the forge does not take; nil for nobody.
+	Log *slog.Logger
 }
 
 func hashOf(parts ...string) string {
@@ -41,12 +44,42 @@ func hashOf(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Status sets a commit status unless it is what was set last. A commit the
-// forge does not know (a head pushed away, a fork's on some forges) is said
-// once and is no failure (cases, atlantis 2601).
+// refused starts the hash of what the forge does not take, which is a warning,
+// never a failure: a conversation is locked, a permission is missing, a commit is
+// not there.
+const refused = "refused:"
+
+// refusedBy tells a forge's final word from a failure that passes.
+func refusedBy(err error) bool {
+	var rejected *forges.Rejected
+	var forbidden *forges.Forbidden
+	return errors.Is(err, forges.ErrNotFound) || errors.As(err, &rejected) || errors.As(err, &forbidden)
+}
+
+// keep remembers what became of saying something.
+func (p *Poster) keep(ctx context.Context, site *Site, target, what, hash string, last Post, id int64, err error) error {
+	post := Post{Hash: hash, RemoteID: id}
+	if err != nil {
+		if !refusedBy(err) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		post = Post{Hash: refused + hash, RemoteID: last.RemoteID}
+		if !strings.HasPrefix(last.Hash, refused) && p.Log != nil {
+			p.Log.WarnContext(ctx, "the forge does not take it", "repo", site.Repo.FullName(), "what", what, "error", err)
+		}
+	}
+	return p.Posts.SavePost(ctx, site.Repo, target, post)
+}
+
+func statusTarget(sha, context string) string { return "status:" + sha + ":" + context }
+
+// Status sets a commit status unless it is what was set last. What the forge
+// does not take (a head pushed away, a fork's on some forges, a missing
+// permission) is no failure: Refused then says so, and it is tried again when it
+// is next said (cases, atlantis 2601).
 func (p *Poster) Status(ctx context.Context, site *Site, sha string, s forges.Status) error {
 	s.Context = note.Context(s.Context)
-	target := "status:" + sha + ":" + s.Context
+	target := statusTarget(sha, s.Context)
 	hash := hashOf(string(s.State), s.Description, s.TargetURL)
 	last, found, err := p.Posts.Post(ctx, site.Repo, target)
 	if err != nil || found && last.Hash == hash {
@@ -58,18 +91,21 @@ func (p *Poster) Status(ctx context.Context, site *Site, sha string, s forges.St
 			return err
 		}
 	}
-	if stands {
-		return p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: hash})
+	if !stands {
+		if !strings.HasPrefix(last.Hash, refused) {
+			if err := p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: unanswered + hash}); err != nil {
+				return err
+			}
+		}
+		err = site.Forge.SetStatus(ctx, site.Repo, sha, s)
 	}
-	if err := p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: unanswered + hash}); err != nil {
-		return err
-	}
-	err = site.Forge.SetStatus(ctx, site.Repo, sha, s)
-	var rejected *forges.Rejected
-	if err != nil && !errors.Is(err, forges.ErrNotFound) && !errors.As(err, &rejected) {
-		return fmt.Errorf("setting status %s on %s: %w", s.Context, short(sha), err)
-	}
-	return p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: hash})
+	return p.keep(ctx, site, target, fmt.Sprintf("setting status %s on %s", s.Context, short(sha)), hash, last, 0, err)
+}
+
+// Refused tells whether the forge did not take the last status of a context.
+func (p *Poster) Refused(ctx context.Context, site *Site, sha, context string) (bool, error) {
+	last, _, err := p.Posts.Post(ctx, site.Repo, statusTarget(sha, note.Context(context)))
+	return strings.HasPrefix(last.Hash, refused), err
 }
 
 // statusStands tells whether a status is the one that stands on the forge.
@@ -86,30 +122,45 @@ func statusStands(ctx context.Context, site *Site, sha string, s forges.Status) 
 
 // Note writes the sticky note of a pull request: edited in place, found by its
 // stored id first and its marker second. A body the forge refuses is replaced
-// by the short one.
+// by the short one; where it takes none, that is no failure, and it is tried
+// again when the note is next written.
 func (p *Poster) Note(ctx context.Context, site *Site, number int, marker string, in note.Input) error {
-	target := fmt.Sprintf("note:%d:%s", number, marker)
-	body := note.Render(in, note.Limit(site.Repo.Instance.Kind))
+	limit := note.Limit(site.Repo.Instance.Kind)
+	return p.written(ctx, site, number, fmt.Sprintf("note:%d:%s", number, marker), marker, note.Render(in, limit), func() string { return note.Short(in, limit) })
+}
+
+// Once writes a comment that is never edited and never written a second time,
+// on whatever pull request it was due first. Its marker names what it says.
+func (p *Poster) Once(ctx context.Context, site *Site, number int, marker, body string) error {
+	target := "once:" + marker
+	if last, found, err := p.Posts.Post(ctx, site.Repo, target); err != nil || found && !last.unanswered() {
+		return err
+	}
+	return p.written(ctx, site, number, target, marker, marker+"\n"+body, nil)
+}
+
+// written brings a comment of ours to a body; shorter may be nil.
+func (p *Poster) written(ctx context.Context, site *Site, number int, target, marker, body string, shorter func() string) error {
 	hash := hashOf(body)
 	last, found, err := p.Posts.Post(ctx, site.Repo, target)
 	if err != nil || found && last.Hash == hash {
 		return err
 	}
+	id := last.RemoteID
 	if last.unanswered() {
-		last.RemoteID = 0 // look at what stands
+		id = 0 // look at what stands
 	}
-	if err := p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: unanswered + hash, RemoteID: last.RemoteID}); err != nil {
-		return err
+	if !strings.HasPrefix(last.Hash, refused) {
+		if err := p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: unanswered + hash, RemoteID: id}); err != nil {
+			return err
+		}
 	}
-	id, err := p.write(ctx, site, number, marker, body, last.RemoteID)
+	made, err := p.write(ctx, site, number, marker, body, id)
 	var rejected *forges.Rejected
-	if errors.As(err, &rejected) {
-		id, err = p.write(ctx, site, number, marker, note.Short(in, note.Limit(site.Repo.Instance.Kind)), last.RemoteID)
+	if errors.As(err, &rejected) && shorter != nil {
+		made, err = p.write(ctx, site, number, marker, shorter(), id)
 	}
-	if err != nil {
-		return fmt.Errorf("writing the note of #%d: %w", number, err)
-	}
-	return p.Posts.SavePost(ctx, site.Repo, target, Post{Hash: hash, RemoteID: id})
+	return p.keep(ctx, site, target, fmt.Sprintf("writing the note of #%d", number), hash, last, made, err)
 }
 
 // write edits the note that stands, or makes one.

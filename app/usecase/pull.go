@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
@@ -48,6 +47,8 @@ type Trust struct {
 	Changed bool
 	// FromHead: the base has no readable declaration, so the head's was used.
 	FromHead bool
+
+	commit string // that Declaration was read of
 }
 
 // PlanPull plans the merge of a pull request into its base branch, for every
@@ -63,16 +64,19 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 		return nil, Trust{}, err
 	}
 	trust, problem := in.trust(ctx, commit)
+	if len(conflicts) == 0 && problem != nil && forPeople(problem) == nil {
+		return nil, Trust{}, problem
+	}
 	if len(conflicts) > 0 {
 		problem = fmt.Errorf("does not merge into %s: conflict in %s; merge or rebase the branch and push", in.BaseBranch, strings.Join(conflicts, ", "))
 	}
 	if problem != nil {
-		return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem)
+		return in.failedPlans(ctx, trust, st.DefaultEnv, mergeBase, problem)
 	}
 	checkout, err := in.Site.Checkout(ctx, commit, filepath.Join(in.Dir, "tree"))
 	if err != nil {
 		if problem := forPeople(err); problem != nil {
-			return in.failedPlans(trust, st.DefaultEnv, mergeBase, problem)
+			return in.failedPlans(ctx, trust, st.DefaultEnv, mergeBase, problem)
 		}
 		return nil, Trust{}, err
 	}
@@ -107,15 +111,15 @@ func (in PullInput) trust(ctx context.Context, mergeResult string) (Trust, error
 	base, baseErr := in.Site.Declaration(ctx, in.BaseTip)
 	head, headErr := in.Site.Declaration(ctx, mergeResult)
 	if headErr != nil {
-		return Trust{Declaration: base}, headErr
+		return Trust{Declaration: base, commit: in.BaseTip}, headErr
 	}
 	if baseErr != nil {
 		if forPeople(baseErr) == nil {
 			return Trust{}, baseErr
 		}
-		return Trust{Declaration: head, FromHead: true}, nil
+		return Trust{Declaration: head, FromHead: true, commit: mergeResult}, nil
 	}
-	return Trust{Declaration: base, Changed: project.TrustChanged(base, head)}, nil
+	return Trust{Declaration: base, Changed: project.TrustChanged(base, head), commit: in.BaseTip}, nil
 }
 
 func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, checkout *Checkout, proj project.Project, mergeBase string) (PullPlan, error) {
@@ -161,24 +165,29 @@ func (in PullInput) failedReport(p Policy, member, mergeBase string, problem err
 	return r, nil
 }
 
-// failedPlans is one failed report per env, so that every context gets its
-// status. Without any declaration there is the default env alone.
-func (in PullInput) failedPlans(trust Trust, defaultEnv, mergeBase string, problem error) ([]PullPlan, Trust, error) {
-	declaration := trust.Declaration
-	if declaration == nil {
-		declaration = &project.Declaration{}
-	}
-	var plans []PullPlan
-	for _, env := range declaration.EnvsOf(in.BaseBranch, defaultEnv) {
-		if in.Env != "" && env.Name != in.Env {
-			continue
-		}
-		p := policyOf(declaration, env)
-		r, err := in.failedReport(p, in.Member, mergeBase, problem)
+// failedPlans is one failed report for every env and project, so that every
+// context gets its status. Without any declaration there is the default env
+// alone.
+func (in PullInput) failedPlans(ctx context.Context, trust Trust, defaultEnv, mergeBase string, problem error) ([]PullPlan, Trust, error) {
+	b := undeclared()
+	if trust.Declaration != nil {
+		projects, err := in.Site.Projects(ctx, trust.commit, trust.Declaration)
 		if err != nil {
 			return nil, trust, err
 		}
-		plans = append(plans, PullPlan{Policy: p, Member: in.Member, Report: r})
+		b = bound{Declaration: trust.Declaration, projects: projects}
+	}
+	var plans []PullPlan
+	for _, at := range b.places(in.BaseBranch, defaultEnv) {
+		if in.Env != "" && at.env.Name != in.Env || (in.Member != "" || in.RootOnly) && at.member != in.Member {
+			continue
+		}
+		p := policyOf(b.Declaration, at.env)
+		r, err := in.failedReport(p, at.member, mergeBase, problem)
+		if err != nil {
+			return nil, trust, err
+		}
+		plans = append(plans, PullPlan{Policy: p, Member: at.member, Report: r})
 	}
 	return plans, trust, nil
 }
@@ -263,20 +272,4 @@ func (p *PlanSet) NothingDue() bool {
 		}
 	}
 	return true
-}
-
-// PlanChange fetches what a pull request needs and plans it against the base
-// branch's tip, which it returns.
-func (st *Stage) PlanChange(ctx context.Context, site *Site, change engine.Change, dir string) ([]PullPlan, Trust, string, error) {
-	if err := site.FetchPull(ctx, change); err != nil {
-		return nil, Trust{}, "", err
-	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(change.BaseBranch))
-	if err != nil {
-		return nil, Trust{}, "", err
-	}
-	plans, trust, err := st.PlanPull(ctx, PullInput{
-		Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir,
-	})
-	return plans, trust, tip, err
 }

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/chant-bot/chant/comments/redact"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
@@ -17,6 +22,7 @@ import (
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/forges"
 )
 
@@ -50,36 +56,39 @@ type RecordInput struct {
 	// Env keeps to one env, whose credentials the host has; "" is all of them.
 	Env string
 	// Since is the commit before the first to record where none was recorded
-	// yet; "" looks back as far as unrecordedHorizon.
-	Since    string
+	// yet; "" begins with the newest commit.
+	Since string
+	// LastTry records that a commit did not plan whatever the planner said of it.
+	// Before, only what the author has to mend is recorded so, and everything
+	// else is an error: the next try may well plan it.
+	LastTry  bool
 	Progress func(line string) // nil for none
 }
 
-// unrecordedHorizon bounds how many first-parent commits one pass looks back
-// over where nothing was ever recorded or applied. What is older was merged
-// before chant came, and no approval could have covered it.
-const unrecordedHorizon = 50
+// firstContact is how many first-parent commits are looked back over where none
+// was recorded yet, for merges approved before the newest one was seen.
+const firstContact = 50
 
 // Record writes the merge record of every first-parent commit of the branch
 // that has none yet, oldest first, for every env and project of the branch
 // (pr-loop decision 4, §6.1). It deploys nothing, and recording a commit twice
 // writes nothing. It returns the records it wrote.
 func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, error) {
-	declaration, err := in.Site.Declaration(ctx, in.Tip)
+	b, err := in.Site.boundAt(ctx, in.Tip)
 	if err != nil {
 		return nil, err
 	}
 	var written []record.Merge
-	for _, env := range declaration.EnvsOf(in.Branch, st.DefaultEnv) {
+	for _, env := range b.EnvsOf(in.Branch, st.DefaultEnv) {
 		if in.Env != "" && env.Name != in.Env {
 			continue
 		}
-		due, err := in.unrecorded(ctx, declaration, env)
+		due, err := in.unrecorded(ctx, b, env)
 		if err != nil {
 			return written, err
 		}
 		for _, commit := range due {
-			records, err := st.recordCommit(ctx, in, policyOf(declaration, env), commit)
+			records, err := st.recordCommit(ctx, in, b, policyOf(b.Declaration, env), commit)
 			if err != nil {
 				return written, fmt.Errorf("recording %s in %s: %w", commit.SHA, env.Name, err)
 			}
@@ -89,147 +98,280 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 	return written, nil
 }
 
-// unrecorded lists the commits to record, oldest first.
-func (in RecordInput) unrecorded(ctx context.Context, d *project.Declaration, env project.Env) ([]git.Commit, error) {
+// unrecorded lists the commits to record, oldest first: those above the newest
+// one that is recorded, however many they are.
+func (in RecordInput) unrecorded(ctx context.Context, b bound, env project.Env) ([]git.Commit, error) {
 	snap, err := in.Site.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	line, err := in.Site.Clone.FirstParents(ctx, in.Tip, git.Walk{Max: unrecordedHorizon})
-	if err != nil {
-		return nil, err
-	}
-	prefix := firstPrefix(d)
-	var due []git.Commit
-	since := -1 // how many of due are newer than in.Since
-	for _, c := range line {
-		if c.SHA == in.Since {
-			since = len(due)
-		}
-		if c.Parent == "" {
-			break // nothing to measure a root commit from
-		}
-		_, found, err := snap.Read(record.MergePath(prefix, env.Name, c.SHA))
+	for most := firstContact; ; most *= 8 {
+		line, err := in.Site.Clone.FirstParents(ctx, in.Tip, git.Walk{Max: most})
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			return due, nil
+		due, met, err := aboveRecorded(snap, b, env, line)
+		if err != nil || met {
+			return due, err
 		}
-		due = append([]git.Commit{c}, due...)
+		begun, err := anyRecorded(snap, b, env)
+		if err != nil {
+			return nil, err
+		}
+		// On first contact nothing older is recorded; nor is it where the branch
+		// was pushed over everything that is.
+		if !begun || len(line) < most {
+			return in.beginning(ctx, snap, b, line[:min(len(line), firstContact)])
+		}
 	}
-	if since >= 0 {
-		due = due[len(due)-since:]
+}
+
+// aboveRecorded lists the commits of a line, newest first, that stand above the
+// first recorded one, oldest first; met tells whether there is one. Every
+// project of the tip is recorded with every commit, so any of them tells.
+func aboveRecorded(snap *ledger.Snapshot, b bound, env project.Env, line []git.Commit) (due []git.Commit, met bool, err error) {
+	for _, c := range line {
+		for _, member := range b.projects {
+			_, found, err := snap.Read(record.MergePath(prefixOf(member), env.Name, c.SHA))
+			if err != nil {
+				return nil, false, err
+			}
+			if found {
+				slices.Reverse(due)
+				return due, true, nil
+			}
+		}
+		if c.Parent != "" { // nothing to measure a root commit from
+			due = append(due, c)
+		}
 	}
+	return nil, false, nil
+}
+
+// anyRecorded tells whether the ledger holds a merge record of an env at all.
+func anyRecorded(snap *ledger.Snapshot, b bound, env project.Env) (bool, error) {
+	for _, member := range b.projects {
+		held, err := snap.List(path.Dir(path.Dir(record.MergePath(prefixOf(member), env.Name, strings.Repeat("0", 40)))))
+		if err != nil || len(held) > 0 {
+			return len(held) > 0, err
+		}
+	}
+	return false, nil
+}
+
+// beginning lists where recording begins: the newest commit, or those above
+// Since, and what older ones merged a pull request that speaks at a gate of ours
+// already. Anything else was merged before chant came, and no approval could
+// have covered it.
+func (in RecordInput) beginning(ctx context.Context, snap *ledger.Snapshot, b bound, line []git.Commit) ([]git.Commit, error) {
+	newest := 1
+	if at := slices.IndexFunc(line, func(c git.Commit) bool { return c.SHA == in.Since }); at >= 0 {
+		newest = at
+	}
+	gates, err := pullGates(snap, b)
+	if err != nil {
+		return nil, err
+	}
+	var due []git.Commit
+	for i, c := range line {
+		if c.Parent == "" {
+			continue
+		}
+		take := i < newest
+		if !take && len(gates) > 0 {
+			change, merged, err := in.Site.mergedBy(ctx, c.SHA, in.Branch)
+			if err != nil {
+				return nil, err
+			}
+			take = merged && gates[change.Number]
+		}
+		if take {
+			due = append(due, c)
+		}
+	}
+	slices.Reverse(due)
 	return due, nil
 }
 
-// firstPrefix is the ledger prefix whose records tell where recording stopped:
-// every project of a commit is recorded in one write, so any one of them does.
-func firstPrefix(d *project.Declaration) string {
-	for _, m := range d.Members {
-		if m.Kind == "chant" {
-			return prefixOf(m.Name)
+// pullGates are the pull requests with a gate on the ledger.
+func pullGates(snap *ledger.Snapshot, b bound) (map[int]bool, error) {
+	gates := map[int]bool{}
+	for _, member := range b.projects {
+		files, err := snap.List(path.Dir(gate.Path(prefixOf(member), project.OpUnknown)))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if n, _, ok := project.PullOf(strings.TrimSuffix(file, ".jsonl")); ok {
+				gates[n] = true
+			}
 		}
 	}
-	return ""
+	return gates, nil
 }
 
 // recordCommit plans one commit, reads the approvals of the pull request it
 // merged and writes the records of all projects in one go.
-func (st *Stage) recordCommit(ctx context.Context, in RecordInput, p Policy, commit git.Commit) ([]record.Merge, error) {
+func (st *Stage) recordCommit(ctx context.Context, in RecordInput, b bound, p Policy, commit git.Commit) ([]record.Merge, error) {
 	change, merged, err := in.Site.mergedBy(ctx, commit.SHA, in.Branch)
 	if err != nil {
 		return nil, err
 	}
-	var rule *gate.ReviewRule
-	var authors []string
+	r := recording{Stage: st, in: in, policy: p, commit: commit, change: change, merged: merged}
 	if merged {
-		if err = in.Site.FetchPull(ctx, change); err != nil {
+		if err = in.Site.fetchHead(ctx, change); err != nil {
 			return nil, err
 		}
-		if authors, err = in.Site.authors(ctx, change, commit.Parent); err != nil {
+		if r.authors, err = in.Site.authors(ctx, change, commit.Parent); err != nil {
 			return nil, err
 		}
 		if p.ReviewRules {
-			if rule, err = in.Site.reviewRule(ctx, change, commit.Parent); err != nil {
+			if r.rule, err = in.Site.reviewRule(ctx, change, commit.Parent); err != nil {
 				return nil, err
 			}
 		}
 	}
-	dir := filepath.Join(st.Dir, "record", st.NewID())
-	defer os.RemoveAll(dir)
-	checkout, err := in.Site.Checkout(ctx, commit.SHA, filepath.Join(dir, "tree"))
+	drafts, err := r.plan(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	var drafts []draftRecord
-	for _, proj := range checkout.Workspace.Projects {
-		plan, err := st.planOfMerge(ctx, in, p, commit, change, merged, checkout, proj, dir)
-		if err != nil {
-			return nil, err
-		}
-		drafts = append(drafts, draftRecord{project: proj, plan: plan})
-	}
-	return st.writeRecords(ctx, in, p, commit, change, merged, authors, rule, drafts)
+	return r.write(ctx, drafts)
 }
 
+// recording is one commit of one env on its way to its records.
+type recording struct {
+	*Stage
+	in      RecordInput
+	policy  Policy
+	commit  git.Commit
+	change  engine.Change
+	merged  bool
+	authors []string
+	rule    *gate.ReviewRule
+}
+
+// draftRecord is the plan of one project of the commit.
 type draftRecord struct {
-	project project.Project
+	member  string
 	plan    StoredPlan
+	message string // why there is no plan
 }
 
-// planOfMerge takes the pull request's own plan where the tree planned is the
+// plan plans the commit in every project it has, and in every one the branch's
+// tip has, so that a commit is recorded for all of them. A commit its author has
+// to mend is recorded as one that did not plan: it covers nothing, and nothing
+// newer waits for it.
+func (r recording) plan(ctx context.Context, b bound) ([]draftRecord, error) {
+	dir := filepath.Join(r.Dir, "record", r.NewID())
+	defer os.RemoveAll(dir)
+	checkout, err := r.in.Site.Checkout(ctx, r.commit.SHA, filepath.Join(dir, "tree"))
+	problem := forPeople(err)
+	if err != nil && problem == nil {
+		return nil, err
+	}
+	var drafts []draftRecord
+	if problem == nil {
+		for _, proj := range checkout.Workspace.Projects {
+			d, err := r.planProject(ctx, checkout, proj, dir)
+			if err != nil {
+				return nil, err
+			}
+			drafts = append(drafts, d)
+		}
+	}
+	for _, member := range b.projects {
+		switch {
+		case problem != nil:
+			drafts = append(drafts, notPlannedDraft(member, problem.Error()))
+		case !slices.ContainsFunc(drafts, func(d draftRecord) bool { return d.member == member }):
+			drafts = append(drafts, draftRecord{member: member, plan: StoredPlan{Status: string(report.Nothing)}})
+		}
+	}
+	return drafts, nil
+}
+
+// maxMessage bounds what a record quotes, in characters.
+const maxMessage = 500
+
+func notPlannedDraft(member, why string) draftRecord {
+	if text := []rune(redact.Text(why)); len(text) > maxMessage {
+		why = string(text[:maxMessage]) + "..."
+	} else {
+		why = string(text)
+	}
+	return draftRecord{member: member, plan: StoredPlan{Status: string(report.PlanFailed)}, message: why}
+}
+
+// planProject takes the pull request's own plan where the tree planned is the
 // tree merged, and plans the merge commit otherwise.
-func (st *Stage) planOfMerge(ctx context.Context, in RecordInput, p Policy, commit git.Commit, change engine.Change, merged bool, checkout *Checkout, proj project.Project, dir string) (StoredPlan, error) {
-	if merged {
-		kept, found, err := in.Plans.PullPlan(ctx, in.Site.Repo, change.Number, change.Head, p.Env.Name, proj.Member)
+func (r recording) planProject(ctx context.Context, checkout *Checkout, proj project.Project, dir string) (draftRecord, error) {
+	if r.merged {
+		kept, found, err := r.in.Plans.PullPlan(ctx, r.in.Site.Repo, r.change.Number, r.change.Head, r.policy.Env.Name, proj.Member)
 		if err != nil {
-			return StoredPlan{}, err
+			return draftRecord{}, err
 		}
-		if found && kept.Tree == commit.Tree {
-			return kept, nil
+		if found && kept.Tree == r.commit.Tree && kept.Status != string(report.PlanFailed) {
+			return draftRecord{member: proj.Member, plan: kept}, nil
 		}
 	}
-	set, err := st.PlanMembers(ctx, PlanInput{
-		Site: in.Site, Checkout: checkout, Project: proj, Env: p.Env,
-		Base: commit.Parent, Head: commit.SHA, RunDir: filepath.Join(dir, "run"), Progress: in.Progress,
+	set, err := r.PlanMembers(ctx, PlanInput{
+		Site: r.in.Site, Checkout: checkout, Project: proj, Env: r.policy.Env,
+		Base: r.commit.Parent, Head: r.commit.SHA, RunDir: filepath.Join(dir, "run", safeName(proj.Member)), Progress: r.in.Progress,
 	})
-	if err != nil {
-		return StoredPlan{}, err
+	if problem := forPeople(err); problem != nil {
+		return notPlannedDraft(proj.Member, problem.Error()), nil
 	}
-	return StoredPlan{Tree: commit.Tree, Status: string(planStatus(set)), Document: set.Document, Shown: set.Shown()}, nil
+	if err != nil {
+		return draftRecord{}, err
+	}
+	d := draftRecord{member: proj.Member, plan: StoredPlan{Tree: r.commit.Tree, Status: string(planStatus(set)), Document: set.Document, Shown: set.Shown()}}
+	if member, m, failed := set.failed(); failed {
+		if forPeople(m.cause) == nil && (!r.in.LastTry || passes(m.cause)) {
+			return draftRecord{}, fmt.Errorf("planning %s: %w", member, m.cause)
+		}
+		d.message = notPlannedDraft("", member+": "+m.Error).message
+	}
+	return d, nil
 }
 
-// writeRecords decides each project's approval on the ledger as it stands and
-// appends all records in one write.
-func (st *Stage) writeRecords(ctx context.Context, in RecordInput, p Policy, commit git.Commit, change engine.Change, merged bool, authors []string, rule *gate.ReviewRule, drafts []draftRecord) ([]record.Merge, error) {
-	who := in.Site.approvers(p.Env, rule)
+// failed is the first member, by name, that did not plan.
+func (p *PlanSet) failed() (string, *PlannedMember, bool) {
+	for _, name := range slices.Sorted(maps.Keys(p.Members)) {
+		if m := p.Members[name]; m.Error != "" {
+			return name, m, true
+		}
+	}
+	return "", nil, false
+}
+
+// passes tells a failure of ours, or of this machine, from the planner's word on
+// what it was given.
+func passes(err error) bool {
+	var file *fs.PathError
+	var call *os.SyscallError
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &file) || errors.As(err, &call)
+}
+
+// write decides each project's approval on the ledger as it stands and appends
+// all records in one write.
+func (r recording) write(ctx context.Context, drafts []draftRecord) ([]record.Merge, error) {
+	who := r.in.Site.approvers(r.policy.Env, r.rule)
 	var out []record.Merge
-	written, err := in.Site.Ledger.Update(ctx, "Merge record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+	written, err := r.in.Site.Ledger.Update(ctx, "Merge record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = nil
 		var files []ledger.File
 		for _, d := range drafts {
-			prefix := d.project.LedgerPrefix()
-			path := record.MergePath(prefix, p.Env.Name, commit.SHA)
-			if _, found, err := snap.Read(path); err != nil || found {
+			at := record.MergePath(prefixOf(d.member), r.policy.Env.Name, r.commit.SHA)
+			if _, found, err := snap.Read(at); err != nil {
+				return nil, err
+			} else if found {
+				continue
+			}
+			m, err := r.record(ctx, snap, d, who)
+			if err != nil {
 				return nil, err
 			}
-			m := record.Merge{
-				Commit: commit.SHA, Base: commit.Parent, Env: p.Env.Name, Member: d.project.Member,
-				Gate: p.Env.Gate, Digest: d.plan.Document.Digest, Status: d.plan.Status,
-				Approval: record.Approval{Status: "pending"}, Timestamp: gate.Timestamp(st.Now()),
-			}
-			if merged {
-				m.PR, m.Op, m.Authors = &change.Number, project.OpPull(change.Number, d.project.Member), authors
-				m.MergedBy = in.Site.Repo.Instance.Principal(change.MergedBy.Login)
-				more, err := st.recordApproval(ctx, snap, prefix, p, d.plan, who, &m)
-				if err != nil {
-					return nil, err
-				}
-				files = append(files, more...)
-			}
-			files = append(files, ledger.File{Path: path, Content: m.JSON()})
+			files = append(files, ledger.File{Path: at, Content: m.JSON()})
 			out = append(out, m)
 		}
 		return files, nil
@@ -237,12 +379,34 @@ func (st *Stage) writeRecords(ctx context.Context, in RecordInput, p Policy, com
 	return out, landed(written, err)
 }
 
+// record is one project's record.
+func (r recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRecord, who *approvers) (record.Merge, error) {
+	m := record.Merge{
+		Commit: r.commit.SHA, Base: r.commit.Parent, Env: r.policy.Env.Name, Member: d.member,
+		Gate: r.policy.Env.Gate, Status: d.plan.Status, Message: d.message,
+		Approval: record.Approval{Status: "pending"}, Timestamp: gate.Timestamp(r.Now()),
+	}
+	if d.plan.Document != nil {
+		m.Digest = d.plan.Document.Digest
+	}
+	if !r.merged {
+		return m, nil
+	}
+	m.PR, m.Op, m.Authors = &r.change.Number, project.OpPull(r.change.Number, d.member), r.authors
+	m.MergedBy = r.in.Site.Repo.Instance.Principal(r.change.MergedBy.Login)
+	if d.plan.Document == nil {
+		return m, nil
+	}
+	err := r.recordApproval(ctx, snap, prefixOf(d.member), r.policy, d.plan, who, &m)
+	return m, err
+}
+
 // recordApproval fills in under which approval the merge came: one of the plan
 // recorded, or one of another plan of the pull request that covers it.
-func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, prefix string, p Policy, plan StoredPlan, who *approvers, m *record.Merge) ([]ledger.File, error) {
+func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, prefix string, p Policy, plan StoredPlan, who *approvers, m *record.Merge) error {
 	d, lines, err := decide(ctx, snap, prefix, st.query(p, m.Op, plan.Document.Digest), who)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// Later than every approval it was decided on, whoever's clock runs ahead.
 	at, _ := gate.Stamp(lines, st.Now())
@@ -253,19 +417,19 @@ func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, pref
 		approval = d.Mismatch
 	}
 	if approval == nil || len(d.Unenforced) > 0 {
-		return nil, nil
+		return nil
 	}
 	side, found, err := approvedSide(snap, prefix, approval.PlanDigest, approval.Sources)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !found || !coversAll(side, cover.Side{Doc: plan.Document, Sources: plan.Shown.Sources, Code: plan.Shown.Code}) {
-		return nil, nil
+		return nil
 	}
 	approved := approval.PlanDigest
 	m.Approved, m.Sources, m.Code = &approved, side.Sources, side.Code
 	m.Approval = record.Approval{Status: "approved", ApprovedBy: []string{approval.ResolvedBy}}
-	return nil, nil
+	return nil
 }
 
 // coversAll tells whether an approved document covers every member of a plan. A

@@ -124,7 +124,7 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int) (open 
 	}
 	switch change.State {
 	case engine.Open:
-		return true, s.settleOpen(ctx, site, change)
+		return s.settleOpen(ctx, site, change)
 	case engine.Merged:
 		return s.settleMerged(ctx, site, change)
 	}
@@ -132,161 +132,90 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int) (open 
 }
 
 // settleOpen plans the head once, then shows the plan and how its gate stands.
-func (s *Settler) settleOpen(ctx context.Context, site *Site, change engine.Change) error {
-	if err := site.FetchBranch(ctx, change.BaseBranch); err != nil {
-		return err
-	}
-	baseTip, err := site.Clone.Resolve(ctx, site.branchRef(change.BaseBranch))
+// What could not be said of one plan keeps nothing of another from being said.
+func (s *Settler) settleOpen(ctx context.Context, site *Site, change engine.Change) (open bool, err error) {
+	baseTip, err := site.tipOf(ctx, change.BaseBranch)
 	if err != nil {
-		return err
+		return !errors.Is(err, errGone), unlessGone(err)
 	}
-	plans, err := s.Facts.Planned(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
+	plans, err := s.plansOf(ctx, site, change, baseTip)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if len(plans) == 0 {
-		return s.awaitPlan(ctx, site, change, baseTip)
+		return true, s.awaitPlan(ctx, site, change, baseTip)
 	}
+	binding, err := site.boundFor(ctx, baseTip, change)
+	if err != nil {
+		return true, err
+	}
+	withEnv := project.SharedBranch(binding.EnvsOf(change.BaseBranch, s.DefaultEnv))
 	snap, err := site.snapshot(ctx)
 	if err != nil {
-		return s.ledgerUnusable(ctx, site, change, plans, err)
+		return true, s.ledgerUnusable(ctx, site, change.Head, binding.places(change.BaseBranch, s.DefaultEnv), err)
 	}
-	declaration, err := s.boundDeclaration(ctx, site, baseTip, change.Head)
-	if err != nil {
-		return err
-	}
-	withEnv := project.SharedBranch(declaration.EnvsOf(change.BaseBranch, s.DefaultEnv))
+	shown := map[string]bool{}
+	var failed []error
 	for _, plan := range plans {
-		if err := s.showPlan(ctx, site, change, baseTip, declaration, snap, plan, withEnv); err != nil {
-			return err
+		p, ok := s.policyFor(binding.Declaration, change.BaseBranch, plan.Env)
+		if !ok {
+			continue // the env is gone from the base branch's declaration
 		}
+		at := statusPlace{env: p.Env, member: plan.Member, withEnv: withEnv}
+		shown[at.context(project.StagePlan)] = true
+		failed = append(failed, s.showPlan(ctx, site, change, baseTip, snap, plan, p, at))
 	}
-	return nil
+	failed = append(failed, s.closeRest(ctx, site, change, baseTip, plans, shown))
+	return true, errors.Join(failed...)
 }
 
-// boundDeclaration is the base branch's, or the head's where the base has none
-// that reads (decision 2).
-func (s *Settler) boundDeclaration(ctx context.Context, site *Site, baseTip, head string) (*project.Declaration, error) {
-	d, err := site.Declaration(ctx, baseTip)
-	if err == nil {
-		return d, nil
+// unlessGone is no error where the branch is gone.
+func unlessGone(err error) error {
+	if errors.Is(err, errGone) {
+		return nil
 	}
-	if forPeople(err) == nil {
-		return nil, err
-	}
-	if d, err = site.Declaration(ctx, head); err != nil && forPeople(err) == nil {
-		return nil, err
-	}
-	if d == nil {
-		d = &project.Declaration{}
-	}
-	return d, nil
+	return err
 }
 
-// awaitPlan queues the plan of a head that has none, unless a person has to ask
-// for it first.
-func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Change, baseTip string) error {
-	declaration, err := s.boundDeclaration(ctx, site, baseTip, baseTip)
-	if err != nil {
-		return err
+// sayEverywhere sets the status of a stage in all its places.
+func (s *Settler) sayEverywhere(ctx context.Context, site *Site, sha, stage string, places []statusPlace, state forges.StatusState, description string) error {
+	var failed []error
+	for _, p := range places {
+		failed = append(failed, s.Poster.Status(ctx, site, sha, forges.Status{Context: p.context(stage), State: state, Description: description}))
 	}
-	state, description := note.PendingStatus("plan", nil)
-	why := notUnasked(change, declaration)
-	if why != "" {
-		asked, err := s.Facts.PlanRequested(ctx, site.Repo, change.Number, change.Head)
-		if err != nil {
-			return err
-		}
-		if asked && why != forksNever {
-			why = ""
-		}
-	}
-	if why != "" {
-		description = why
-	}
-	envs := declaration.EnvsOf(change.BaseBranch, s.DefaultEnv)
-	if why == "" && len(envs) > 0 { // first, so that it runs while the statuses are set
-		if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
-			return err
-		}
-	}
-	return s.sayEverywhere(ctx, site, change.Head, "plan", declaration, envs, forges.StatusState(state), description)
-}
-
-// sayEverywhere sets the status of a stage in every context of a branch.
-func (s *Settler) sayEverywhere(ctx context.Context, site *Site, sha, stage string, d *project.Declaration, envs []project.Env, state forges.StatusState, description string) error {
-	for _, env := range envs {
-		for _, member := range members(d) {
-			status := forges.Status{
-				Context: project.Context(stage, member, env.Name, project.SharedBranch(envs)),
-				State:   state, Description: description,
-			}
-			if err := s.Poster.Status(ctx, site, sha, status); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // Broken says on a commit that a stage cannot run for a reason that is not the
 // author's, with what finds it in the log. The job is tried again, and its
 // success replaces this.
 func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, ref string) error {
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
+	tip, err := site.tipOf(ctx, branch)
+	if err != nil {
+		return unlessGone(err)
+	}
+	b, err := site.bound(ctx, tip)
 	if err != nil {
 		return err
 	}
-	d, err := s.boundDeclaration(ctx, site, tip, tip)
-	if err != nil {
-		return err
+	context := stage
+	if stage == StageRecord {
+		context = project.StageApply
+		if err := s.noteTrouble(ctx, site, branch, sha); err != nil {
+			return err
+		}
 	}
-	return s.sayEverywhere(ctx, site, sha, stage, d, d.EnvsOf(branch, s.DefaultEnv), forges.StatusFailure,
+	return s.sayEverywhere(ctx, site, sha, context, b.places(branch, s.DefaultEnv), forges.StatusFailure,
 		fmt.Sprintf("%s cannot run: internal error, ref %s; it is tried again", stage, ref))
 }
 
-// members are the projects of a workspace by member name, the root first.
-func members(d *project.Declaration) []string {
-	out := []string{""}
-	for _, m := range d.Members {
-		if m.Kind == "chant" && m.Dir != "." {
-			out = append(out, m.Name)
-		}
-	}
-	return out
-}
+// StageRecord is recording merges; its trouble shows in the apply's context.
+const StageRecord = "record"
 
-const forksNever = "not planned: pull requests of forks are not planned here"
-
-// notUnasked says why a head's code is not run unasked, "" when it is
-// (soundness, walls: who is planned).
-func notUnasked(change engine.Change, d *project.Declaration) string {
-	policy := project.PlanPolicy{Forks: "never"}
-	if d.Bot != nil {
-		policy = d.Bot.Plan
-	}
-	switch {
-	case change.Fork && policy.Forks != "on-command":
-		return forksNever
-	case change.Fork:
-		return "waits: a fork is planned on `chant plan <full head sha>`"
-	case change.Draft && !policy.Drafts:
-		return "waits: a draft is planned when it is ready, or on `chant plan`"
-	case change.Author.Bot:
-		return "waits: a bot's pull request is planned on `chant plan`"
-	case change.FirstTimer:
-		return "waits: a first-time author's is planned on `chant plan`"
-	}
-	return ""
-}
-
-// showPlan reads the gate of one plan and says how it stands.
-func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change, baseTip string, d *project.Declaration, snap *ledger.Snapshot, plan KeptPlan, withEnv bool) error {
-	policy, ok := s.policyFor(d, change.BaseBranch, plan.Env)
-	if !ok {
-		return nil // the env is gone from the base branch's declaration
-	}
-	in, err := s.planNote(ctx, site, change, policy, snap, plan)
+// showPlan reads the gate of one plan and says how it stands: in the statuses,
+// then in the note, each whether or not the other could be said.
+func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change, baseTip string, snap *ledger.Snapshot, plan KeptPlan, p Policy, at statusPlace) error {
+	in, err := s.planNote(ctx, site, change, p, snap, plan)
 	if err != nil {
 		return err
 	}
@@ -296,17 +225,21 @@ func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change
 	if in.Earlier, err = s.earlier(ctx, site, change, plan); err != nil {
 		return err
 	}
-	if err := s.Poster.Note(ctx, site, change.Number, in.Marker, in); err != nil {
-		return err
-	}
 	state, description := note.Status(in.Report)
-	if policy.Env.BlockMerge {
+	if p.Env.BlockMerge {
 		state, description = note.BlockingStatus(in.Report, in.NothingDue)
 	}
-	if err := s.status(ctx, site, change.Head, "plan", plan.Member, policy, withEnv, state, description, in.RunURL); err != nil {
-		return err
+	failed := errors.Join(
+		s.say(ctx, site, change.Head, project.StagePlan, at, state, description, in.RunURL),
+		s.say(ctx, site, change.Head, project.StageApply, at, note.Success, beforeMerge(in.Report), in.RunURL),
+	)
+	if err := s.warnOfStatuses(ctx, site, change.Head, at, &in); err != nil {
+		return errors.Join(failed, err)
 	}
-	return s.status(ctx, site, change.Head, "apply", plan.Member, policy, withEnv, note.Success, beforeMerge(in.Report), in.RunURL)
+	if err := s.Poster.Note(ctx, site, change.Number, in.Marker, in); err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, s.callFor(ctx, site, change.Number, in))
 }
 
 func beforeMerge(r report.Report) string {
@@ -316,10 +249,10 @@ func beforeMerge(r report.Report) string {
 	return "nothing is applied before the merge"
 }
 
-func (s *Settler) status(ctx context.Context, site *Site, sha, stage, member string, p Policy, withEnv bool, state, description, url string) error {
+// say sets one status.
+func (s *Settler) say(ctx context.Context, site *Site, sha, stage string, at statusPlace, state, description, url string) error {
 	return s.Poster.Status(ctx, site, sha, forges.Status{
-		Context: project.Context(stage, member, p.Env.Name, withEnv), State: forges.StatusState(state),
-		Description: description, TargetURL: url,
+		Context: at.context(stage), State: forges.StatusState(state), Description: description, TargetURL: url,
 	})
 }
 
@@ -383,24 +316,6 @@ func (s *Settler) earlier(ctx context.Context, site *Site, change engine.Change,
 		out = append(out, note.Earlier{Digest: k.Report.Digest, Head: k.Head, At: k.PlannedAt, Document: k.Document})
 	}
 	return out, nil
-}
-
-// ledgerUnusable says on the pull request that no gate can be read. The plan
-// itself stands; nothing is read as approved or not approved.
-func (s *Settler) ledgerUnusable(ctx context.Context, site *Site, change engine.Change, plans []KeptPlan, cause error) error {
-	if !errors.Is(cause, ledger.ErrDiverged) && !errors.Is(cause, ledger.ErrRewound) {
-		return cause
-	}
-	for _, plan := range plans {
-		status := forges.Status{
-			Context: project.Context("plan", plan.Member, plan.Env, false), State: forges.StatusFailure,
-			Description: "the ledger can't be read: " + cause.Error(),
-		}
-		if err := s.Poster.Status(ctx, site, change.Head, status); err != nil {
-			return err
-		}
-	}
-	return cause
 }
 
 func (s *Settler) planURL(id int64) string { return s.page("plans", id) }

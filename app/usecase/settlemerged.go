@@ -4,70 +4,82 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/forges"
 )
 
 // settleMerged shows on a merged pull request what became of it: recorded,
 // waiting for green, and the apply that carries it.
 func (s *Settler) settleMerged(ctx context.Context, site *Site, change engine.Change) (open bool, err error) {
-	if err := site.FetchBranch(ctx, change.BaseBranch); err != nil {
-		return true, err
+	tip, err := site.tipOf(ctx, change.BaseBranch)
+	if err != nil {
+		return !errors.Is(err, errGone), unlessGone(err)
 	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(change.BaseBranch))
+	b, err := site.boundAt(ctx, tip)
+	if problem := forPeople(err); problem != nil {
+		return s.unreadable(ctx, site, change.Head, problem)
+	}
 	if err != nil {
 		return true, err
 	}
-	declaration, err := site.Declaration(ctx, tip)
-	if err != nil {
-		if forPeople(err) != nil {
-			return false, nil
-		}
-		return true, err
-	}
+	places := b.places(change.BaseBranch, s.DefaultEnv)
 	snap, err := site.snapshot(ctx)
 	if err != nil {
-		return true, err
+		return true, s.ledgerUnusable(ctx, site, change.Head, places, err)
 	}
-	envs := declaration.EnvsOf(change.BaseBranch, s.DefaultEnv)
-	for _, env := range envs {
-		for _, member := range members(declaration) {
-			m := merged{Settler: s, site: site, change: change, policy: policyOf(declaration, env), member: member, withEnv: project.SharedBranch(envs)}
-			done, err := m.settle(ctx, func(path string) ([]byte, bool, error) { return snap.Read(path) })
-			if err != nil {
-				return true, err
-			}
-			open = open || !done
-		}
+	var failed []error
+	for _, at := range places {
+		m := merged{Settler: s, site: site, change: change, policy: policyOf(b.Declaration, at.env), at: at, bound: b, tip: tip, snap: snap}
+		done, err := m.settle(ctx)
+		failed = append(failed, err)
+		open = open || !done
 	}
-	if open {
-		return true, s.Next.Raise(ctx, site.Repo, BranchOf(change.BaseBranch))
+	if err := errors.Join(failed...); err != nil || !open {
+		return open, err
 	}
-	return false, nil
+	return true, s.Next.Raise(ctx, site.Repo, BranchOf(change.BaseBranch))
+}
+
+// unreadable says on a commit that the branch's declaration does not read, so
+// that nothing can be done on the branch. A branch without one is none of ours.
+// What it says goes when the branch is mended, since the merges recorded then
+// are settled.
+func (s *Settler) unreadable(ctx context.Context, site *Site, sha string, problem error) (open bool, err error) {
+	if errors.Is(problem, project.ErrNoDeclaration) {
+		return false, nil
+	}
+	return true, s.sayEverywhere(ctx, site, sha, project.StageApply, undeclared().places("", s.DefaultEnv), forges.StatusFailure,
+		note.Description("nothing is applied: "+problem.Error()))
 }
 
 // merged is one env and project of a merged pull request.
 type merged struct {
 	*Settler
-	site    *Site
-	change  engine.Change
-	policy  Policy
-	member  string
-	withEnv bool
+	site   *Site
+	change engine.Change
+	policy Policy
+	at     statusPlace
+	bound  bound
+	tip    string
+	snap   *ledger.Snapshot
 }
 
 // settle reports done when nothing more will happen to the pull request here.
-func (m merged) settle(ctx context.Context, read func(string) ([]byte, bool, error)) (done bool, err error) {
-	data, recorded, err := read(record.MergePath(prefixOf(m.member), m.policy.Env.Name, m.change.MergeCommit))
+func (m merged) settle(ctx context.Context) (done bool, err error) {
+	data, recorded, err := m.snap.Read(record.MergePath(prefixOf(m.at.member), m.policy.Env.Name, m.change.MergeCommit))
 	if err != nil {
 		return false, err
 	}
 	if !recorded {
-		return false, m.say(ctx, note.Pending, "merged; its plan is being recorded", "")
+		return m.unrecorded(ctx)
 	}
 	rec, err := record.ParseMerge(data)
 	if err != nil {
@@ -76,35 +88,62 @@ func (m merged) settle(ctx context.Context, read func(string) ([]byte, bool, err
 	if rec.Status == string(report.Nothing) {
 		return true, m.say(ctx, note.Success, "nothing to apply", "")
 	}
-	if !m.policy.Env.ApplyOnMerge {
+	if !m.policy.Env.ApplyOnMerge && rec.Status != string(report.PlanFailed) {
 		return true, m.say(ctx, note.Success, "recorded; a merge deploys nothing here", "")
 	}
-	run, found, err := m.Facts.RunCarrying(ctx, m.site.Repo, m.policy.Env.Name, m.member, m.change.MergeCommit)
+	run, found, err := m.Facts.RunCarrying(ctx, m.site.Repo, m.policy.Env.Name, m.at.member, m.change.MergeCommit)
 	if err != nil {
 		return false, err
 	}
-	if !found {
-		return false, m.say(ctx, note.Pending, fmt.Sprintf("waits for %s to go green", short(m.change.MergeCommit)), "")
+	switch {
+	case found:
+		return m.showRun(ctx, run)
+	case rec.Status == string(report.PlanFailed):
+		return !m.policy.Env.ApplyOnMerge, m.say(ctx, note.Failure, planFailedWords(rec), "")
 	}
-	return m.showRun(ctx, run)
+	return false, m.say(ctx, note.Pending, fmt.Sprintf("waits for %s to go green", short(m.change.MergeCommit)), "")
+}
+
+// unrecorded says whether the record of the merge is still to come. It is not
+// where recording began above it, or where the branch was pushed over it.
+func (m merged) unrecorded(ctx context.Context) (done bool, err error) {
+	due, err := RecordInput{Site: m.site, Branch: m.change.BaseBranch, Tip: m.tip}.unrecorded(ctx, m.bound, m.policy.Env)
+	if err != nil {
+		return false, err
+	}
+	toCome := slices.ContainsFunc(due, func(c git.Commit) bool { return c.SHA == m.change.MergeCommit })
+	if _, err := m.site.Clone.Resolve(ctx, m.change.MergeCommit+"^{commit}"); err != nil || toCome {
+		return false, m.say(ctx, note.Pending, "merged; its plan is being recorded", "")
+	}
+	return true, m.say(ctx, note.Success, "not recorded here: merged before, or beside, what is recorded", "")
+}
+
+// planFailedWords says of a merge that was recorded without a plan why.
+func planFailedWords(m record.Merge) string {
+	if m.Message == "" {
+		return "the merge did not plan, so no approval covers it"
+	}
+	return note.Description("the merge did not plan: " + m.Message)
 }
 
 func (m merged) say(ctx context.Context, state, description, url string) error {
-	return m.status(ctx, m.site, m.change.Head, "apply", m.member, m.policy, m.withEnv, state, description, url)
+	return m.Settler.say(ctx, m.site, m.change.Head, project.StageApply, m.at, state, description, url)
 }
 
 // showRun turns the note and the status into the apply's.
 func (m merged) showRun(ctx context.Context, run KeptRun) (done bool, err error) {
 	in := m.applyNote(m.site.Repo, m.policy, run)
-	if err := m.Poster.Note(ctx, m.site, m.change.Number, in.Marker, in); err != nil {
-		return false, err
-	}
 	state, description := applyStatus(run)
-	if err := m.say(ctx, state, description, in.RunURL); err != nil {
-		return false, err
+	failed := m.say(ctx, state, description, in.RunURL)
+	if err := m.warnOfStatuses(ctx, m.site, m.change.Head, m.at, &in); err != nil {
+		return false, errors.Join(failed, err)
+	}
+	failed = errors.Join(failed, m.Poster.Note(ctx, m.site, m.change.Number, in.Marker, in))
+	if failed == nil {
+		failed = m.callFor(ctx, m.site, m.change.Number, in)
 	}
 	ended := run.Status == RunEnded && (run.Apply.Report.Status == report.Applied || run.Apply.Report.Status == report.Nothing)
-	return ended, nil
+	return ended, failed
 }
 
 func (s *Settler) applyNote(_ engine.Repo, p Policy, run KeptRun) note.Input {
@@ -127,27 +166,33 @@ func applyStatus(run KeptRun) (state, description string) {
 // SettleBranch brings a branch forward by the single next step that is due:
 // record its merges, tag its green commits, apply the newest one.
 func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (open bool, err error) {
-	if err := site.FetchBranch(ctx, branch); err != nil {
-		return true, err
-	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
+	tip, err := site.tipOf(ctx, branch)
 	if err != nil {
-		return false, nil // the branch is gone
+		return !errors.Is(err, errGone), unlessGone(err)
 	}
-	declaration, err := site.Declaration(ctx, tip)
-	if err != nil {
-		if forPeople(err) != nil {
-			return false, nil
+	b, err := site.boundAt(ctx, tip)
+	if problem := forPeople(err); problem != nil {
+		if branch != site.DefaultBranch {
+			return false, nil // whether it is one of ours, nobody can tell
 		}
+		return s.unreadable(ctx, site, tip, problem)
+	}
+	if err != nil {
 		return true, err
 	}
-	envs := declaration.EnvsOf(branch, s.DefaultEnv)
-	if len(envs) == 0 {
+	places := b.places(branch, s.DefaultEnv)
+	if len(places) == 0 {
 		return false, nil
 	}
+	if _, err := site.snapshot(ctx); err != nil {
+		if ledgerTrouble(err) != "" {
+			err = errors.Join(err, s.noteTrouble(ctx, site, branch, tip))
+		}
+		return true, s.ledgerUnusable(ctx, site, tip, places, err)
+	}
 	in := RecordInput{Site: site, Branch: branch, Tip: tip, Plans: s.Facts}
-	for _, env := range envs {
-		due, err := in.unrecorded(ctx, declaration, env)
+	for _, env := range b.EnvsOf(branch, s.DefaultEnv) {
+		due, err := in.unrecorded(ctx, b, env)
 		if err != nil {
 			return true, err
 		}
@@ -155,36 +200,101 @@ func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (
 			return true, s.Next.QueueRecord(ctx, site.Repo, branch, tip)
 		}
 	}
-	if g := declaration.Green; g != nil && g.Branch == branch {
-		if declaration.Bot == nil || declaration.Bot.Tick {
+	if err := s.troubleOver(ctx, site, branch, places); err != nil {
+		return true, err
+	}
+	if err := s.showFailedRecords(ctx, site, tip, places); err != nil {
+		return true, err
+	}
+	if g := b.Green; g != nil && g.Branch == branch {
+		if b.Bot == nil || b.Bot.Tick {
 			if err := s.Next.QueueTick(ctx, site.Repo, branch); err != nil {
 				return true, err
 			}
 		}
-		return true, s.settleApplies(ctx, site, branch, declaration, envs)
+		return true, s.settleApplies(ctx, site, branch, places)
 	}
 	return true, nil
 }
 
+// shownRecords is how many commits of a branch are looked at for a record
+// without a plan; an older one was mended or lies beneath an apply that says so.
+const shownRecords = 10
+
+// showFailedRecords says on a branch's newest commits which of them did not
+// plan, unless an apply said more since.
+func (s *Settler) showFailedRecords(ctx context.Context, site *Site, tip string, places []statusPlace) error {
+	snap, err := site.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	line, err := site.Clone.FirstParents(ctx, tip, git.Walk{Max: shownRecords})
+	if err != nil {
+		return err
+	}
+	for _, at := range places {
+		for _, c := range line {
+			if err := s.showFailedRecord(ctx, site, snap, at, c.SHA); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Settler) showFailedRecord(ctx context.Context, site *Site, snap *ledger.Snapshot, at statusPlace, sha string) error {
+	data, found, err := snap.Read(record.MergePath(prefixOf(at.member), at.env.Name, sha))
+	if err != nil || !found {
+		return err
+	}
+	rec, err := record.ParseMerge(data)
+	if err != nil || rec.Status != string(report.PlanFailed) {
+		return err
+	}
+	if _, said, err := s.Facts.RunCarrying(ctx, site.Repo, at.env.Name, at.member, sha); err != nil || said {
+		return err
+	}
+	return s.say(ctx, site, sha, project.StageApply, at, note.Failure, planFailedWords(rec), "")
+}
+
+// troubleTarget remembers on which commit of a branch it was said that the branch
+// stands still, so that it is taken back there: no other word may follow on it.
+func troubleTarget(branch string) string { return "trouble:" + branch }
+
+func (s *Settler) noteTrouble(ctx context.Context, site *Site, branch, sha string) error {
+	return s.Poster.Posts.SavePost(ctx, site.Repo, troubleTarget(branch), Post{Hash: sha})
+}
+
+// troubleOver takes back what was said where the branch stood still. An apply of
+// the commit says more, right after.
+func (s *Settler) troubleOver(ctx context.Context, site *Site, branch string, places []statusPlace) error {
+	last, found, err := s.Poster.Posts.Post(ctx, site.Repo, troubleTarget(branch))
+	if err != nil || !found || last.Hash == "" {
+		return err
+	}
+	if err := s.sayEverywhere(ctx, site, last.Hash, project.StageApply, places, forges.StatusSuccess, "the branch is recorded again"); err != nil {
+		return err
+	}
+	return s.noteTrouble(ctx, site, branch, "")
+}
+
 // settleApplies queues an apply where one is due.
-func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, d *project.Declaration, envs []project.Env) error {
-	for _, env := range envs {
-		if !env.ApplyOnMerge {
+func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, places []statusPlace) error {
+	for _, at := range places {
+		if !at.env.ApplyOnMerge {
 			continue
 		}
-		for _, member := range members(d) {
-			commit, due, err := s.applyDue(ctx, site, branch, env.Name, member)
-			if err != nil {
+		commit, due, err := s.applyDue(ctx, site, branch, at.env.Name, at.member)
+		if err != nil {
+			return err
+		}
+		if due {
+			if err := s.Next.QueueApply(ctx, site.Repo, branch, at.env.Name, at.member, commit); err != nil {
 				return err
 			}
-			if due {
-				if err := s.Next.QueueApply(ctx, site.Repo, branch, env.Name, member, commit); err != nil {
-					return err
-				}
-			}
-			if err := s.showGreen(ctx, site, policyOf(d, env), env, member, project.SharedBranch(envs)); err != nil {
-				return err
-			}
+		}
+		if err := s.showGreen(ctx, site, at); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -226,13 +336,12 @@ func (s *Settler) gateOpened(ctx context.Context, site *Site, a *Apply) (bool, e
 	return d.Satisfied, err
 }
 
-// showGreen says on the green commit itself how its apply stands, and raises
-// the pull requests it carries.
-func (s *Settler) showGreen(ctx context.Context, site *Site, p Policy, env project.Env, member string, withEnv bool) error {
-	run, found, err := s.Facts.NewestRun(ctx, site.Repo, env.Name, member)
+// showGreen says on the green commit itself how its apply stands.
+func (s *Settler) showGreen(ctx context.Context, site *Site, at statusPlace) error {
+	run, found, err := s.Facts.NewestRun(ctx, site.Repo, at.env.Name, at.member)
 	if err != nil || !found {
 		return err
 	}
 	state, description := applyStatus(run)
-	return s.status(ctx, site, run.Apply.Report.Head, "apply", member, p, withEnv, state, description, s.runURL(run.ID))
+	return s.say(ctx, site, run.Apply.Report.Head, project.StageApply, at, state, description, s.runURL(run.ID))
 }

@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -123,12 +124,35 @@ func (s *Site) FetchBranch(ctx context.Context, branch string) error {
 	return nil
 }
 
+// tipOf fetches a branch and returns its tip. A branch that was deleted is
+// errGone.
+func (s *Site) tipOf(ctx context.Context, branch string) (string, error) {
+	err := s.FetchBranch(ctx, branch)
+	tip := ""
+	if err == nil {
+		tip, err = s.Clone.Resolve(ctx, s.branchRef(branch))
+	}
+	if errors.Is(err, git.ErrUnknownRevision) {
+		return "", fmt.Errorf("branch %s: %w", branch, errGone)
+	}
+	return tip, err
+}
+
+// errGone says that a branch is not there any more: nothing happens on it.
+var errGone = errors.New("the branch is gone")
+
 // FetchPull brings the base branch and the head of a pull request here, forks
 // and deleted branches included.
 func (s *Site) FetchPull(ctx context.Context, change engine.Change) error {
 	if err := s.FetchBranch(ctx, change.BaseBranch); err != nil {
 		return err
 	}
+	return s.fetchHead(ctx, change)
+}
+
+// fetchHead brings the head of a pull request here unless it is: a clone made
+// anew has branches only.
+func (s *Site) fetchHead(ctx context.Context, change engine.Change) error {
 	if _, err := s.Clone.Resolve(ctx, change.Head+"^{commit}"); err == nil {
 		return nil
 	}
@@ -137,10 +161,10 @@ func (s *Site) FetchPull(ctx context.Context, change engine.Change) error {
 
 // TickBranch fetches a branch and ticks it where it is the one ci.green names.
 func (st *Stage) TickBranch(ctx context.Context, site *Site, branch string) ([]green.TagDue, error) {
-	if err := site.FetchBranch(ctx, branch); err != nil {
-		return nil, err
+	tip, err := site.tipOf(ctx, branch)
+	if errors.Is(err, errGone) {
+		return nil, nil
 	}
-	tip, err := site.Clone.Resolve(ctx, site.branchRef(branch))
 	if err != nil {
 		return nil, err
 	}

@@ -165,6 +165,10 @@ func waitingStatus(r report.Report) string {
 
 func oneLineOf(s string) string { return strings.Join(strings.Fields(visible(redact.Text(s))), " ") }
 
+// Description makes any text the description of a status: one inert line of at
+// most MaxDescription code points.
+func Description(s string) string { return cut(s) }
+
 // cut makes a description one line of at most MaxDescription code points, never
 // ending inside one.
 func cut(s string) string {

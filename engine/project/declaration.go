@@ -21,6 +21,9 @@ type Declaration struct {
 	ReviewRules bool      // security: ["review-rules"]
 	Bot         *Bot      // x-bot; nil when not declared
 	File        string
+	// DefaultBranch is the repository's, for envs that name no branch. It is not
+	// declared: who reads a declaration fills it in where it is known.
+	DefaultBranch string
 }
 
 // WorkspaceMember is one member of the workspace. Dir is slash-separated,
@@ -74,7 +77,7 @@ type PlanPolicy struct {
 }
 
 // Env is one environment, defaults filled. Branch is empty only in a workspace
-// without ci.green: then any target branch.
+// without ci.green whose default branch is not known: then any target branch.
 type Env struct {
 	Name            string
 	Branch          string

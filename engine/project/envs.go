@@ -8,8 +8,9 @@ import (
 
 // EnvsOf returns the envs whose pull requests target a branch, in the order
 // declared, defaults filled; security's review rules show as RequireReview.
-// Without any declared env there is one, named defaultEnv, that only records,
-// on ci.green's branch or, without ci.green, on any.
+// Without any declared env there is one, named defaultEnv, that only records. An
+// env that names no branch is on ci.green's or, without ci.green, on the
+// repository's default branch: nobody merged what stands on any other.
 func (d *Declaration) EnvsOf(branch, defaultEnv string) []Env {
 	var envs []Env
 	for _, e := range d.envs(defaultEnv) {
@@ -34,6 +35,9 @@ func (d *Declaration) envs(defaultEnv string) []Env {
 	for i := range envs {
 		if envs[i].Branch == "" && d.Green != nil {
 			envs[i].Branch = d.Green.Branch
+		}
+		if envs[i].Branch == "" {
+			envs[i].Branch = d.DefaultBranch
 		}
 		envs[i].RequireReview = envs[i].RequireReview || d.ReviewRules
 	}

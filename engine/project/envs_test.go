@@ -26,8 +26,21 @@ func TestWithoutBotOneEnvOnlyRecords(t *testing.T) {
 			t.Errorf("%s: branch dev has envs %v", name, got)
 		}
 	}
-	if got := declare(t, with()).EnvsOf("anything", "live"); len(got) != 1 || got[0].Branch != "anything" {
-		t.Errorf("without ci.green any branch is served; got %v", got)
+	unbound := declare(t, with())
+	if got := unbound.EnvsOf("anything", "live"); len(got) != 1 || got[0].Branch != "anything" {
+		t.Errorf("without ci.green and a known default branch any is served; got %v", got)
+	}
+	unbound.DefaultBranch = "trunk"
+	if got := unbound.EnvsOf("trunk", "live"); len(got) != 1 || got[0].Branch != "trunk" {
+		t.Errorf("the default branch has envs %v", got)
+	}
+	if got := unbound.EnvsOf("anything", "live"); len(got) != 0 {
+		t.Errorf("a branch that is not the default one has envs %v", got)
+	}
+	declared := declare(t, with(bot(`{"name":"p"}`)))
+	declared.DefaultBranch = "trunk"
+	if got := declared.EnvsOf("anything", "live"); len(got) != 0 {
+		t.Errorf("an env that names no branch is on branch anything: %v", got)
 	}
 }
 

@@ -33,6 +33,8 @@ type Merge struct {
 	Member  string        `json:"member,omitempty"`
 	Digest  digest.Digest `json:"digest"` // plan of the merge commit; "" when nothing was planned
 	Status  string        `json:"status"` // as the report of that plan
+	// Message says why there is no plan, where Status is plan-failed.
+	Message string `json:"message,omitempty"`
 	// Approval is the gate's answer when the merge was recorded.
 	Approval Approval `json:"approval"`
 	// Approved names the document an approval stood for, when it covers the

@@ -1,0 +1,202 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/forges"
+)
+
+// asking is how the code of a pull request comes to be run.
+type asking int
+
+const (
+	unasked asking = iota
+	onRequest
+	never
+)
+
+// whoIsPlanned tells how a head comes to be planned and the words for who waits
+// (soundness, walls). It goes by the base branch's declaration alone: a change
+// must not decide about itself.
+func whoIsPlanned(change engine.Change, base *project.Declaration) (asking, string) {
+	policy := project.PlanPolicy{Forks: "never"}
+	if base.Bot != nil {
+		policy = base.Bot.Plan
+	}
+	switch {
+	case change.Fork && policy.Forks != "on-command":
+		return never, "not planned: pull requests of forks are not planned here"
+	case change.Fork:
+		return onRequest, "waits: a fork is planned on `chant plan <full head sha>`"
+	case change.Draft && !policy.Drafts:
+		return onRequest, "waits: a draft is planned when it is ready, or on `chant plan`"
+	case change.Author.Bot:
+		return onRequest, "waits: a bot's pull request is planned on `chant plan`"
+	case change.FirstTimer:
+		return onRequest, "waits: a first-time author's is planned on `chant plan`"
+	}
+	return unasked, ""
+}
+
+// notPlanned says why the code of a head is not run, "" when it may be: nobody
+// has to ask for it, or somebody did, for exactly this head. Settle and the plan
+// stage both ask here.
+func (s *Settler) notPlanned(ctx context.Context, site *Site, change engine.Change, base *project.Declaration) (string, error) {
+	how, why := whoIsPlanned(change, base)
+	if how != onRequest {
+		return why, nil
+	}
+	asked, err := s.Facts.PlanRequested(ctx, site.Repo, change.Number, change.Head)
+	if err != nil || asked {
+		return "", err
+	}
+	return why, nil
+}
+
+// neverPlanned tells whether the code of a pull request is not run even where a
+// person asks for it.
+func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Change) (bool, error) {
+	tip, err := site.tipOf(ctx, change.BaseBranch)
+	if err != nil {
+		return false, err
+	}
+	base, err := site.bound(ctx, tip)
+	if err != nil {
+		return false, err
+	}
+	how, _ := whoIsPlanned(change, base.Declaration)
+	return how == never, nil
+}
+
+// awaitPlan queues the plan of a head that has none, unless a person has to ask
+// for it first.
+func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Change, baseTip string) error {
+	base, err := site.bound(ctx, baseTip)
+	if err != nil {
+		return err
+	}
+	state, description := note.PendingStatus("plan", nil)
+	why, err := s.notPlanned(ctx, site, change, base.Declaration)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		description = why
+	}
+	places := base.places(change.BaseBranch, s.DefaultEnv)
+	if why == "" && len(places) > 0 { // first, so that it runs while the statuses are set
+		if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
+			return err
+		}
+	}
+	return s.sayEverywhere(ctx, site, change.Head, project.StagePlan, places, forges.StatusState(state), description)
+}
+
+// plansOf are the plans of a head that stand. A base branch that moved alone
+// takes none away; one that binds other envs since does, where no plan is of any
+// of them.
+func (s *Settler) plansOf(ctx context.Context, site *Site, change engine.Change, baseTip string) ([]KeptPlan, error) {
+	plans, err := s.Facts.Planned(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
+	if err != nil || len(plans) == 0 {
+		return nil, err
+	}
+	base, err := site.boundAt(ctx, baseTip)
+	if err != nil {
+		if forPeople(err) != nil {
+			return plans, nil
+		}
+		return nil, err
+	}
+	envs := base.EnvsOf(change.BaseBranch, s.DefaultEnv)
+	stands := func(p KeptPlan) bool {
+		return p.BaseTip == baseTip || slices.ContainsFunc(envs, func(e project.Env) bool { return e.Name == p.Env })
+	}
+	if len(envs) == 0 || slices.ContainsFunc(plans, stands) {
+		return plans, nil
+	}
+	return nil, nil
+}
+
+// PlannedChange is what planning a pull request came to.
+type PlannedChange struct {
+	Plans   []PullPlan // at least one
+	Trust   Trust
+	BaseTip string
+}
+
+// PlanChange fetches what a pull request needs and plans it against the base
+// branch's tip: once for a head, or again. It is the last that stands before the
+// code runs, so it asks itself whether it may; nil when it may not or need not.
+func (s *Settler) PlanChange(ctx context.Context, site *Site, change engine.Change, again bool, dir string) (*PlannedChange, error) {
+	tip, err := site.tipOf(ctx, change.BaseBranch)
+	if err != nil {
+		return nil, unlessGone(err)
+	}
+	base, err := site.bound(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	if why, err := s.notPlanned(ctx, site, change, base.Declaration); err != nil || why != "" {
+		return nil, err
+	}
+	if kept, err := s.plansOf(ctx, site, change, tip); err != nil || len(kept) > 0 && !again {
+		return nil, err
+	}
+	if err := site.fetchHead(ctx, change); err != nil {
+		return nil, err
+	}
+	in := PullInput{Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir}
+	done := &PlannedChange{BaseTip: tip}
+	if done.Plans, done.Trust, err = s.PlanPull(ctx, in); err != nil {
+		return nil, err
+	}
+	if len(done.Plans) == 0 {
+		nothing, err := s.nothingPlanned(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		done.Plans = []PullPlan{nothing}
+	}
+	return done, nil
+}
+
+// nothingPlanned is the plan of a pull request no env takes, so that it is known
+// to be planned and why it came to nothing.
+func (s *Settler) nothingPlanned(ctx context.Context, in PullInput) (PullPlan, error) {
+	mergeBase, err := in.Site.Clone.MergeBase(ctx, in.BaseTip, in.Head)
+	if err != nil {
+		return PullPlan{}, err
+	}
+	p := Policy{Env: project.Env{Name: s.DefaultEnv, Gate: project.DefaultGate}}
+	r, err := in.failedReport(p, "", mergeBase, fmt.Errorf("no env of chant.workspace.json takes pull requests into %s", in.BaseBranch))
+	r.Status = report.Nothing
+	return PullPlan{Policy: p, Report: r}, err
+}
+
+// closeRest ends the statuses a head was promised before it was planned and that
+// no plan of it took up: its own workspace has no such project or env.
+func (s *Settler) closeRest(ctx context.Context, site *Site, change engine.Change, baseTip string, plans []KeptPlan, shown map[string]bool) error {
+	base, err := site.bound(ctx, baseTip)
+	if err != nil {
+		return err
+	}
+	description := "nothing to plan: the change has no such project"
+	for _, p := range plans {
+		if p.Report.Status == report.Nothing && p.Report.Message != "" {
+			description = "nothing to plan: " + p.Report.Message
+		}
+	}
+	rest := slices.DeleteFunc(base.places(change.BaseBranch, s.DefaultEnv), func(p statusPlace) bool {
+		return shown[p.context(project.StagePlan)]
+	})
+	if err := s.sayEverywhere(ctx, site, change.Head, project.StagePlan, rest, forges.StatusSuccess, description); err != nil {
+		return err
+	}
+	return s.sayEverywhere(ctx, site, change.Head, project.StageApply, rest, forges.StatusSuccess, "nothing to apply")
+}

@@ -1,0 +1,91 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/forges"
+)
+
+// ledgerTrouble says what people have to look at before the ledger is used again,
+// "" where it only did not answer.
+func ledgerTrouble(cause error) string {
+	switch {
+	case errors.Is(cause, ledger.ErrRewound):
+		return "the ledger was rewound"
+	case errors.Is(cause, ledger.ErrDiverged):
+		return "the ledger has diverged"
+	}
+	return ""
+}
+
+// ledgerUnusable says on a commit that no gate can be read, and what makes it
+// readable again; the settle that can read it says how things stand. A ledger
+// that did not answer is tried again without a word. Nothing is read as approved
+// or not approved.
+func (s *Settler) ledgerUnusable(ctx context.Context, site *Site, sha string, places []statusPlace, cause error) error {
+	trouble := ledgerTrouble(cause)
+	if trouble == "" {
+		return cause
+	}
+	return errors.Join(cause, s.sayEverywhere(ctx, site, sha, project.StageApply, places, forges.StatusFailure,
+		trouble+": no gate is read until `chant ledger accept`"))
+}
+
+// warnOfStatuses names, in the note, the statuses the forge does not take (cases,
+// atlantis 2601).
+func (s *Settler) warnOfStatuses(ctx context.Context, site *Site, sha string, at statusPlace, in *note.Input) error {
+	var refused []string
+	for _, stage := range []string{project.StagePlan, project.StageApply} {
+		yes, err := s.Poster.Refused(ctx, site, sha, at.context(stage))
+		if err != nil {
+			return err
+		}
+		if yes {
+			refused = append(refused, at.context(stage))
+		}
+	}
+	if len(refused) > 0 {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("The forge does not take the status %s on this commit; this note alone shows how it stands.", strings.Join(refused, " and ")))
+	}
+	return nil
+}
+
+// callFor writes the short second comment where one person or one team has to
+// approve: edits of the note notify nobody. Once for a plan, and only where the
+// env names exactly one.
+func (s *Settler) callFor(ctx context.Context, site *Site, number int, in note.Input) error {
+	r := in.Report
+	who, ok := onlyApprover(site.Repo.Instance, in)
+	if !ok || r.Digest.IsZero() {
+		return nil
+	}
+	marker := fmt.Sprintf("<!-- chant-call:%s:%s:%s:%s -->", r.Op, r.Gate, r.Env, r.Digest.Hex())
+	return s.Poster.Once(ctx, site, number, marker, note.ActNow(in, who, in.RunURL))
+}
+
+// onlyApprover is who alone can open the gate the note asks at: a login, or
+// org/team.
+func onlyApprover(forge engine.Instance, in note.Input) (string, bool) {
+	r := in.Report
+	waits := r.Status == report.Planned && !in.NothingDue || r.Status == report.Refused && (r.Refusal == report.NotApproved || r.Refusal == report.PlanChanged)
+	if !waits || r.Approval.Status == report.Approved || len(in.Ask.Unenforced) > 0 || len(in.Ask.Approvers) != 1 {
+		return "", false
+	}
+	who := in.Ask.Approvers[0]
+	if slices.Contains(in.Ask.Excluded, who) {
+		return "", false // wrote the change, so nobody can
+	}
+	if org, team, ok := forge.Team(who); ok {
+		return org + "/" + team, true
+	}
+	return forge.Login(who)
+}
