@@ -259,6 +259,11 @@ func (c *Commander) plan(ctx context.Context, site *Site, comment forges.Comment
 	if change.State != engine.Open {
 		return refusal(note.MergedAlready, note.Refused{}), nil
 	}
+	if never, err := c.neverPlanned(ctx, site, change); err != nil {
+		return answer{}, err
+	} else if never {
+		return refusal(note.ForksNever, note.Refused{}), nil
+	}
 	if change.Fork && cmd.Head != change.Head {
 		return refusal(note.ForkNeedsHead, note.Refused{Head: change.Head}), nil
 	}

@@ -64,7 +64,7 @@ func (s *Settler) notPlanned(ctx context.Context, site *Site, change engine.Chan
 func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Change) (bool, error) {
 	tip, err := site.tipOf(ctx, change.BaseBranch)
 	if err != nil {
-		return false, err
+		return false, unlessGone(err)
 	}
 	base, err := site.bound(ctx, tip)
 	if err != nil {
