@@ -60,7 +60,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	kept := facts.New(s.db, time.Now)
 	stage := &usecase.Stage{
 		Drivers: newDrivers(c, wall), Credentials: credentials{c}, Dir: filepath.Join(c.StateDir, "runs"),
-		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString,
+		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString, Fault: s.fault,
 	}
 	notIsolated := wall.Name() == exec.WallNone
 	if s.jobs, err = s.wireJobs(where, kept, stage, notIsolated); err != nil {
@@ -80,6 +80,13 @@ func connect(c *config.Config) (*github.Connections, error) {
 		Instance: c.Instance(), APIURL: c.GitHub.APIURL, AppID: c.GitHub.AppID,
 		PrivateKey: c.GitHub.PrivateKey.Value(), Token: string(c.GitHub.Token.Value()),
 	})
+}
+
+// fault keeps the text of an error that people see the reference of.
+func (s *Server) fault(err error) (ref string) {
+	ref = uuid.NewString()[:8]
+	s.log.Error("internal error", "ref", ref, "error", err)
+	return ref
 }
 
 // openState takes the state directory for this process and opens the database.
@@ -120,7 +127,7 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 		Retention: s.config.Deliveries.Retention.Std(),
 	}
 	j.Settler = &usecase.Settler{
-		Stage: stage, Facts: kept, Next: j, Poster: &usecase.Poster{Posts: kept},
+		Stage: stage, Facts: kept, Next: j, Poster: &usecase.Poster{Posts: kept, Log: s.log},
 		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
 	}
 	j.Commander = &usecase.Commander{
