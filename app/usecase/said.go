@@ -87,5 +87,9 @@ func onlyApprover(forge engine.Instance, in note.Input) (string, bool) {
 	if org, team, ok := forge.Team(who); ok {
 		return org + "/" + team, true
 	}
-	return forge.Login(who)
+	login, ours := forge.Login(who)
+	if !ours {
+		return "", false
+	}
+	return login, true
 }
