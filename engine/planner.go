@@ -57,8 +57,19 @@ type Output struct {
 // Sink receives progress lines while a step runs, scrubbed of secrets.
 type Sink func(line string)
 
+// Told is an error in words meant for people: a planner's own, or what is wrong
+// with what was declared. Any other error of a planner or applier is a fault of
+// the machine it runs on; its text may name paths there and belongs in a log.
+type Told struct{ Err error } //nolint:errname // reads as what it is
+
+func (e *Told) Error() string { return e.Err.Error() }
+func (e *Told) Unwrap() error { return e.Err }
+
+// Tell makes an error one that people may read.
+func Tell(err error) error { return &Told{Err: err} }
+
 // Planner makes a plan and saves it. It changes nothing outside RunDir and the
-// worktree. A plan that fails returns an error meant for people.
+// worktree. A plan that fails returns a *Told.
 type Planner interface {
 	Plan(ctx context.Context, t Target, sink Sink) (Planned, error)
 }
@@ -72,6 +83,8 @@ type Outcome struct {
 	Moved   bool
 	Error   string // for people; empty when applied
 	Outputs map[string]Output
+	// Fault is what stands behind Error and is not for people, nil for nothing.
+	Fault error `json:"-"`
 }
 
 // Applier applies exactly one saved plan, or refuses. The returned error is

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/drivers/lease"
@@ -120,6 +122,14 @@ func (h *Host) progress(line string) { h.line(h.Stderr, line) }
 
 func (h *Host) warnf(format string, args ...any) {
 	h.line(h.Stderr, "warning: "+fmt.Sprintf(format, args...))
+}
+
+// fault tells the person at the command line what a report, which others read,
+// only refers to.
+func (h *Host) fault(err error) (ref string) {
+	ref = uuid.NewString()[:8]
+	h.warnf("internal error, ref %s: %v", ref, err)
+	return ref
 }
 
 // sayf writes one line of a result.

@@ -50,7 +50,7 @@ func (h *Host) stage(c *checkout, o RunOptions, defaultEnv string) (*usecase.Sta
 	}
 	return &usecase.Stage{
 		Drivers: d, Credentials: credentials, Dir: filepath.Join(c.state, "runs"),
-		Version: h.Version, DefaultEnv: defaultEnv, Now: h.Now, NewID: uuid.NewString,
+		Version: h.Version, DefaultEnv: defaultEnv, Now: h.Now, NewID: uuid.NewString, Fault: h.fault,
 	}, d, nil
 }
 

@@ -117,7 +117,7 @@ func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept us
 		return nil, nil, errors.Join(err, j.Save(ctx, a))
 	}
 	w.Log.Error("an apply can't be carried on", "env", in.Env, "commit", a.Report.Head, "error", err)
-	a.Abandon(err)
+	a.Abandon(w.Stage.Words(err))
 	return a, j, nil
 }
 

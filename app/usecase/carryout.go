@@ -268,13 +268,16 @@ func (ex *execution) step(ctx context.Context, member string) error {
 		return errors.Join(lost, ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) }))
 	}
 	if err != nil {
-		outcome = engine.Outcome{Error: err.Error()}
+		outcome = engine.Outcome{Error: ex.Words(err)}
 	}
 	return ex.settle(ctx, member, outcome)
 }
 
 // settle stores how a member ended.
 func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome) error {
+	if o.Fault != nil {
+		o.Error += ": " + ex.Words(o.Fault)
+	}
 	end := run.Outcome{Moved: o.Moved, Unknown: o.Unknown, Error: o.Error}
 	if o.Error == "" && !o.Unknown && !o.Moved {
 		ex.say("applied %s", member)

@@ -259,8 +259,8 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 		err := p.planStep(ctx, m)
 		p.in.trees.drop(m.name)
 		if err != nil {
-			m.planned.Error, m.planned.cause = err.Error(), err
-			m.part = failedPart(m.name, err.Error())
+			m.planned.Error, m.planned.cause = p.Words(err), err
+			m.part = failedPart(m.name, m.planned.Error)
 			p.progress("planning %s failed", m.name)
 			return
 		}

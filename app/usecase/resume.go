@@ -40,9 +40,9 @@ func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, e
 
 // Abandon ends an apply that can't be carried on. What may have run is unknown
 // (soundness I6); a fresh plan decides about everything.
-func (a *Apply) Abandon(cause error) {
+func (a *Apply) Abandon(cause string) {
 	a.State.Recover()
-	a.State.Halt(fmt.Sprintf("superseded: this run could not be carried on after a restart (%v), so it is planned again", cause))
+	a.State.Halt(fmt.Sprintf("superseded: this run could not be carried on after a restart (%s), so it is planned again", cause))
 	a.conclude()
 	if a.State.Complete() {
 		a.Fresh = true // what is left is to record it

@@ -92,6 +92,9 @@ type Stage struct {
 	DefaultEnv string
 	Now        func() time.Time
 	NewID      func() string // for runs and tokens, unique
+	// Fault keeps the text of an error that is not for people where an operator
+	// finds it by the reference it returns.
+	Fault func(error) (ref string)
 }
 
 // Refusal is a decision not to go on, in words for people; the note, the
@@ -117,7 +120,7 @@ func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project, kind 
 	}
 	driver, err := st.Drivers.For(repo, env, binary, kind)
 	if err != nil {
-		return nil, &Refusal{Message: err.Error()}
+		return nil, &Refusal{Message: st.Words(err)}
 	}
 	return driver, nil
 }

@@ -23,8 +23,12 @@ import (
 func (d *Driver) Apply(ctx context.Context, p engine.Planned, sink engine.Sink) (engine.Outcome, error) {
 	name := p.Target.Root.Name
 	supervised := filepath.Join(p.Target.RunDir, applyDir)
-	if st, err := exec.Recover(supervised); err != nil || st.State != exec.None {
-		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", name, errors.Join(err, fmt.Errorf("its plan was used already (%s); plan again", st.State)))
+	st, err := exec.Recover(supervised)
+	if err != nil {
+		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", name, err)
+	}
+	if st.State != exec.None {
+		return engine.Outcome{}, engine.Tell(fmt.Errorf("applying root %s: its plan was used already (%s); plan again", name, st.State))
 	}
 	w, err := d.open(ctx, p.Target)
 	if err != nil {
@@ -56,7 +60,7 @@ func (w *workdir) copyIn(p engine.Planned) error {
 	}
 	if !sameHash(hash, p.Hash) {
 		_ = w.private.Remove(savedPlan)
-		return fmt.Errorf("the saved plan of root %s is not the one that was made (SHA-256 %s, recorded %s); nothing was applied, plan again", w.t.Root.Name, hash, p.Hash)
+		return engine.Tell(fmt.Errorf("the saved plan of root %s is not the one that was made (SHA-256 %s, recorded %s); nothing was applied, plan again", w.t.Root.Name, hash, p.Hash))
 	}
 	return nil
 }
@@ -106,6 +110,16 @@ func unknown(root string) engine.Outcome {
 	return engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed; plan again", root)}
 }
 
+// unread is an apply whose outputs could not be read after it.
+func unread(err error) engine.Outcome {
+	const what = "applied, but its outputs can't be read"
+	var told *engine.Told
+	if errors.As(err, &told) {
+		return engine.Outcome{Error: what + ": " + told.Error()}
+	}
+	return engine.Outcome{Error: what, Fault: err}
+}
+
 // outputsTimeout bounds reading outputs after an apply whose context ended.
 const outputsTimeout = 5 * time.Minute
 
@@ -123,7 +137,7 @@ func (w *workdir) settle(ctx context.Context, res exec.Result, interrupted error
 	defer cancel()
 	outputs, err := w.outputs(ctx)
 	if err != nil {
-		return engine.Outcome{Error: fmt.Sprintf("applied, but its outputs can't be read: %v", err)}
+		return unread(err)
 	}
 	return engine.Outcome{Outputs: outputs}
 }
@@ -150,7 +164,7 @@ func (d *Driver) Recover(ctx context.Context, p engine.Planned) (engine.Outcome,
 	defer w.close()
 	if st.Result.ExitCode == 0 {
 		if err := w.init(ctx, nil); err != nil {
-			return engine.Outcome{Error: fmt.Sprintf("applied, but its outputs can't be read: %v", err)}, true, nil
+			return unread(err), true, nil
 		}
 	}
 	return w.settle(ctx, st.Result, nil), true, nil
@@ -191,7 +205,7 @@ func (w *workdir) outputs(ctx context.Context) (map[string]engine.Output, error)
 		return nil, err
 	}
 	if v.Kind() != digest.Object {
-		return nil, fmt.Errorf("reading the outputs of root %s: want a JSON object, got %s", w.t.Root.Name, v.Kind())
+		return nil, engine.Tell(fmt.Errorf("reading the outputs of root %s: want a JSON object, got %s", w.t.Root.Name, v.Kind()))
 	}
 	outputs := make(map[string]engine.Output, v.Len())
 	for _, name := range v.Keys() {

@@ -154,8 +154,8 @@ func (w *workdir) checkState() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("root %s keeps its state in a local file that is not kept: use a remote backend, or give backend \"local\" an absolute %q inside a writable directory of the server's configuration",
-		w.t.Root.Name, key)
+	return engine.Tell(fmt.Errorf("root %s keeps its state in a local file that is not kept: use a remote backend, or give backend \"local\" an absolute %q inside a writable directory of the server's configuration",
+		w.t.Root.Name, key))
 }
 
 // within tells whether an absolute path lies in a directory.

@@ -64,10 +64,10 @@ func (d *Driver) describe(p engine.Planned, plan digest.Value) (engine.Planned, 
 	}
 	var err error
 	if p.Part, err = plans.Part(t.Member, plan, plans.Options{Planner: d.planner, Scope: scope}); err != nil {
-		return engine.Planned{}, fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err)
+		return engine.Planned{}, engine.Tell(fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err))
 	}
 	if p.Code, err = plans.Code(plan); err != nil {
-		return engine.Planned{}, fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err)
+		return engine.Planned{}, engine.Tell(fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err))
 	}
 	return p, nil
 }
@@ -77,7 +77,7 @@ func (d *Driver) describe(p engine.Planned, plan digest.Value) (engine.Planned, 
 func (w *workdir) plan(ctx context.Context, sink engine.Sink) (noChanges bool, err error) {
 	vars, err := variableFlags(w.t.Vars)
 	if err != nil {
-		return false, fmt.Errorf("planning root %s: %w", w.t.Root.Name, err)
+		return false, engine.Tell(fmt.Errorf("planning root %s: %w", w.t.Root.Name, err))
 	}
 	args := []string{"plan", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), "-detailed-exitcode"}
 	for _, file := range w.t.Root.VarFiles {
@@ -108,7 +108,7 @@ func (w *workdir) document(ctx context.Context, c call) (digest.Value, error) {
 	}
 	v, err := digest.Decode(res.Stdout)
 	if err != nil {
-		return digest.Value{}, fmt.Errorf("reading %s of root %s: %w", w.name(c), w.t.Root.Name, err)
+		return digest.Value{}, engine.Tell(fmt.Errorf("reading %s of root %s: %w", w.name(c), w.t.Root.Name, err))
 	}
 	return v, nil
 }

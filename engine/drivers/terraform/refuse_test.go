@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +19,10 @@ func TestErrorsNameTheRootAndWhatToDo(t *testing.T) {
 		change func(*engine.Target)
 		want   []string
 	}{
-		"a syntax error":    {main: "resource \"x\" {", want: []string{"root net", "terraform init exited with 1", "main.tf line"}},
-		"a failing plan":    {main: backend + "output \"o\" {\n  value = file(\"absent\")\n}\n", want: []string{"root net", "terraform plan exited with 1", "absent"}},
-		"an unset variable": {main: backend + "variable \"v\" {}\n", want: []string{"root net", "\"v\""}},
+		"a syntax error":      {main: "resource \"x\" {", want: []string{"root net", "terraform init exited with 1", "main.tf line"}},
+		"a failing plan":      {main: backend + "output \"o\" {\n  value = file(\"absent\")\n}\n", want: []string{"root net", "terraform plan exited with 1", "absent"}},
+		"a path in its words": {main: backend + "output \"o\" {\n  value = file(\"${abspath(path.root)}/absent\")\n}\n", want: []string{"root net", "roots/net/absent"}},
+		"an unset variable":   {main: backend + "variable \"v\" {}\n", want: []string{"root net", "\"v\""}},
 		"a missing directory": {
 			change: func(t *engine.Target) { t.Root.Dir = "roots/nat" },
 			want:   []string{"chant.config.json:3", "roots/nat", "net", `correct "dir"`},
@@ -57,6 +59,10 @@ func TestErrorsNameTheRootAndWhatToDo(t *testing.T) {
 			_, err := s.driver().Plan(context.Background(), s.target, nil)
 			if err == nil {
 				t.Fatal("no error")
+			}
+			var told *engine.Told
+			if !errors.As(err, &told) || strings.Contains(err.Error(), s.target.Worktree) {
+				t.Errorf("%q is not for people", err)
 			}
 			for _, want := range tc.want {
 				if !strings.Contains(err.Error(), want) {

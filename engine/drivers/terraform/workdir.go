@@ -62,11 +62,11 @@ func (w *workdir) locate() error {
 	w.dir = filepath.Join(w.t.Worktree, w.rel)
 	info, err := tree.Stat(w.rel)
 	if err != nil || !info.IsDir() {
-		return fmt.Errorf("%s:%d: the directory %q of root %s is not a directory of the checkout; correct \"dir\"", root.File, root.Line, root.Dir, root.Name)
+		return engine.Tell(fmt.Errorf("%s:%d: the directory %q of root %s is not a directory of the checkout; correct \"dir\"", root.File, root.Line, root.Dir, root.Name))
 	}
 	for _, file := range root.VarFiles {
 		if _, err := tree.Stat(filepath.Join(w.rel, filepath.FromSlash(file))); err != nil || filepath.IsAbs(file) {
-			return fmt.Errorf("%s:%d: the var file %q of root %s is not in the checkout; correct \"varFiles\"", root.File, root.Line, file, root.Name)
+			return engine.Tell(fmt.Errorf("%s:%d: the var file %q of root %s is not in the checkout; correct \"varFiles\"", root.File, root.Line, file, root.Name))
 		}
 	}
 	return nil
@@ -75,10 +75,10 @@ func (w *workdir) locate() error {
 func (w *workdir) prepare() error {
 	fail := func(err error) error { return fmt.Errorf("preparing root %s: %w", w.t.Root.Name, err) }
 	if err := checkPairs(w.d.cfg.Env); err != nil {
-		return fail(err)
+		return engine.Tell(fail(err))
 	}
 	if err := checkPairs(w.t.Credentials); err != nil {
-		return fail(err)
+		return engine.Tell(fail(err))
 	}
 	if err := w.openDirs(); err != nil {
 		return fail(err)
@@ -203,9 +203,20 @@ func (w *workdir) run(ctx context.Context, c call) (exec.Result, error) {
 	return res, nil
 }
 
-// failure is a run that did not exit as wanted.
+// failure is a run that did not exit as wanted, in the tool's own words. Where
+// the checkout and the scratch directory are is nobody's business.
 func (w *workdir) failure(c call, res exec.Result) error {
-	return fmt.Errorf("root %s: %w", w.t.Root.Name, res.Err(w.name(c)))
+	err := fmt.Errorf("root %s: %w", w.t.Root.Name, res.Err(w.name(c)))
+	text := err.Error()
+	for _, dir := range []string{w.t.Worktree, w.scratch, w.t.RunDir} {
+		if dir != "" {
+			text = strings.ReplaceAll(strings.ReplaceAll(text, dir+string(filepath.Separator), ""), dir, ".")
+		}
+	}
+	if text != err.Error() {
+		err = errors.New(text)
+	}
+	return engine.Tell(err)
 }
 
 func (w *workdir) name(c call) string { return w.d.planner + " " + c.args[0] }

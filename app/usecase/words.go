@@ -1,0 +1,24 @@
+package usecase
+
+import (
+	"errors"
+
+	"github.com/chant-bot/chant/engine"
+)
+
+// Words is what people read of an error: what was meant for them, or else only
+// where an operator finds it. The text of a fault can name paths of this
+// machine.
+func (st *Stage) Words(err error) string {
+	var told *engine.Told
+	if errors.As(err, &told) {
+		return told.Error()
+	}
+	if meant := forPeople(err); meant != nil {
+		return meant.Error()
+	}
+	if st.Fault == nil {
+		return "internal error"
+	}
+	return "internal error, ref " + st.Fault(err)
+}
