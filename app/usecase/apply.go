@@ -133,6 +133,13 @@ func keepRenewed(ctx context.Context, renew func(context.Context) error, every t
 	return func() { cancel(); <-ended }
 }
 
+// follow counts on where the apply before asked for this one.
+func (a *Apply) follow(before *Apply, commit string) {
+	if before != nil && before.Fresh && before.Report.Head == commit {
+		a.Again = before.Again + 1
+	}
+}
+
 // over reports that the decision itself ended the apply.
 func (a *Apply) over() bool { return a.Report.Status != report.Planned }
 
@@ -144,9 +151,7 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 		return nil, nil, err
 	}
 	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Dir: in.Dir}
-	if before := in.Earlier; before != nil && before.Fresh && before.Report.Head == t.commit {
-		a.Again = before.Again + 1
-	}
+	a.follow(in.Earlier, t.commit)
 	a.Op = project.OpGreen(t.commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, nil, err
