@@ -101,3 +101,42 @@ func furtherBack(line []git.Commit, a, b string) bool {
 	}
 	return false
 }
+
+// appliedWith finds the record of the apply that carried a merge, whoever made it;
+// nil when there is none. Applies follow one another along the branch, so it is
+// the first at or above the merge.
+func (s *Site) appliedWith(ctx context.Context, snap *ledger.Snapshot, branch, member, env, merge string) (*record.Apply, error) {
+	prefix := prefixOf(member)
+	_, newest, err := readProgress(snap, prefix, env)
+	if err != nil || newest == nil {
+		return nil, err
+	}
+	_, line, err := s.lineOf(ctx, branch)
+	if err != nil {
+		return nil, err
+	}
+	if newest.Commit != merge && !furtherBack(line, merge, newest.Commit) {
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	carrying := newest
+	for _, c := range line { // newest first: the last one found stands lowest
+		data, found, err := snap.Read(record.AppliesPath(prefix, env, c.SHA))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			a, err := record.ParseApply(data)
+			if err != nil {
+				return nil, err
+			}
+			carrying = &a
+		}
+		if c.SHA == merge {
+			break
+		}
+	}
+	if !furtherBack(line, carrying.Base, merge) {
+		return nil, nil //nolint:nilnil // it was measured from above the merge
+	}
+	return carrying, nil
+}

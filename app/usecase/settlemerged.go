@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -95,6 +96,15 @@ func (m merged) settle(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if !found || !run.applied() {
+		applied, err := m.site.appliedWith(ctx, m.snap, m.change.BaseBranch, m.at.member, m.policy.Env.Name, m.change.MergeCommit)
+		if err != nil {
+			return false, err
+		}
+		if applied != nil {
+			return true, m.say(ctx, note.Success, "applied with "+short(applied.Commit), "")
+		}
+	}
 	switch {
 	case found:
 		return m.showRun(ctx, run)
@@ -142,12 +152,30 @@ func (m merged) showRun(ctx context.Context, run KeptRun) (done bool, err error)
 	if failed == nil {
 		failed = m.callFor(ctx, m.site, m.change.Number, in)
 	}
-	ended := run.Status == RunEnded && (run.Apply.Report.Status == report.Applied || run.Apply.Report.Status == report.Nothing)
-	return ended, failed
+	return run.applied(), failed
 }
+
+// applied tells that the run is over and nothing of it is left to do.
+func (k KeptRun) applied() bool {
+	s := k.Apply.Report.Status
+	return k.Status == RunEnded && (s == report.Applied || s == report.Nothing)
+}
+
+// onCommand tells that the run failed and is not tried again by itself: what
+// failed may have half happened, and a person has looked before it goes on.
+func (k KeptRun) onCommand() bool {
+	s := k.Apply.Report.Status
+	return k.Status == RunEnded && !k.Apply.Fresh && (s == report.Failed || s == report.PlanFailed)
+}
+
+// retryHint is how a failed apply goes on.
+const retryHint = "comment `chant apply` to try again"
 
 func (s *Settler) applyNote(_ engine.Repo, p Policy, run KeptRun) note.Input {
 	r := run.Apply.Report
+	if run.onCommand() {
+		r.Message = strings.TrimSpace(r.Message + "\n\nIt is not tried again by itself: " + retryHint + ".")
+	}
 	return note.Input{
 		Report: r, Marker: project.NoteMarker(r.Env, r.Member), RunURL: s.runURL(run.ID),
 		BaseBranch: run.Apply.Branch, ApplyOnMerge: true, NotIsolated: s.NotIsolated,
@@ -160,7 +188,11 @@ func applyStatus(run KeptRun) (state, description string) {
 	if run.Status == RunRunning && run.Apply.Report.Status == report.Planned {
 		return note.Pending, fmt.Sprintf("applying %s", short(run.Apply.Report.Head))
 	}
-	return note.Status(run.Apply.Report)
+	state, description = note.Status(run.Apply.Report)
+	if run.onCommand() {
+		description = note.WithHint(description, retryHint)
+	}
+	return state, description
 }
 
 // SettleBranch brings a branch forward by the single next step that is due:

@@ -160,7 +160,20 @@ func waitingStatus(r report.Report) string {
 			return fmt.Sprintf("waits: %s held back, approval at %s, plan %s", plural(len(round.Members), "member"), round.Gate, round.Digest.Short())
 		}
 	}
+	if r.Message != "" {
+		return "waits: " + oneLineOf(r.Message)
+	}
 	return "waits for approval at " + r.Gate + planSuffix(r)
+}
+
+// WithHint ends a description in what to do about it, which is never cut off.
+func WithHint(description, hint string) string {
+	hint = "; " + hint
+	s, room := []rune(oneLineOf(description)), MaxDescription-utf8.RuneCountInString(hint)
+	if len(s) > room {
+		s = append(s[:max(0, room-3)], []rune("...")...)
+	}
+	return cut(string(s) + hint)
 }
 
 func oneLineOf(s string) string { return strings.Join(strings.Fields(visible(redact.Text(s))), " ") }
