@@ -17,8 +17,8 @@ type planner struct{ real, log string }
 // What a planner finds in its environment. Only runs of a plan have it, which
 // is what is counted.
 const (
-	planLog  = "CHANT_BENCH_LOG"
-	planReal = "CHANT_BENCH_TERRAFORM"
+	planLog  = "BENCH_PLANNER_LOG"
+	planReal = "BENCH_PLANNER_REAL"
 )
 
 // actingPlanner tells by the name it was started under.

@@ -24,7 +24,8 @@ type server struct {
 	program, dir, listen string
 
 	cmd   *osexec.Cmd
-	ended chan error
+	ended chan struct{} // closed when the process is gone
+	exit  error         // how it ended; after ended
 	log   *os.File
 	db    *sql.DB
 }
@@ -79,13 +80,16 @@ func (s *server) start(ctx context.Context) (time.Duration, error) {
 	if err := s.cmd.Start(); err != nil {
 		return 0, err
 	}
-	s.ended = make(chan error, 1)
-	go func() { s.ended <- s.cmd.Wait() }()
+	s.ended = make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		s.exit = s.cmd.Wait()
+	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	err = await(ctx, "the server to be ready", func() (bool, error) {
 		select {
-		case err := <-s.ended:
-			return false, fmt.Errorf("it ended: %w", errors.Join(err, s.lastWords()))
+		case <-s.ended:
+			return false, fmt.Errorf("it ended: %w", errors.Join(s.exit, s.lastWords()))
 		default:
 		}
 		resp, err := client.Get(s.readyURL()) //nolint:noctx // on loopback
