@@ -19,7 +19,8 @@ import (
 const (
 	// drained is how many deliveries are worked off in one transaction.
 	drained = 100
-	// mostYield is how long deliveries that rush in hold up those stored before.
+	// mostYield is how long deliveries that rush in hold up what those stored
+	// before ask for.
 	mostYield = time.Second
 	// lookTime is how long one delivery may hold up those of other repositories;
 	// one that needs longer waits, and may take patientTime then.

@@ -36,6 +36,7 @@ func (*settleWorker) Timeout(*river.Job[SettleArgs]) time.Duration { return sett
 // before it started, and again when facts came meanwhile.
 func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) error {
 	a := job.Args
+	w.Inbox.Yield(ctx, mostYield)
 	subject := store.Subject{RepoKey: a.RepoKey, Kind: store.SubjectKind(a.Subject), Name: a.Name}
 	unlock, ok := w.locks.try("settle", a.RepoKey, a.Subject, a.Name)
 	if !ok {
