@@ -28,8 +28,9 @@ func TestMain(m *testing.M) {
 // world is a demo world with a server in this process.
 type world struct {
 	*demo.World
-	t   *testing.T
-	ctx context.Context
+	t    *testing.T
+	ctx  context.Context
+	addr string // of the server
 }
 
 func newWorld(t *testing.T) *world {
@@ -51,13 +52,33 @@ func newWorld(t *testing.T) *world {
 // serve starts the server and returns what stops it.
 func (w *world) serve() (stop func()) {
 	w.t.Helper()
+	return w.serveTuned(tuning{})
+}
+
+// tuning changes the server's configuration.
+type tuning struct {
+	text  func(string) string // the file
+	sweep time.Duration       // shorter than a file may say
+}
+
+func (w *world) serveTuned(tune tuning) (stop func()) {
+	w.t.Helper()
 	path, err := w.Config(freeAddr(w.t))
+	if err == nil && tune.text != nil {
+		var text []byte
+		if text, err = os.ReadFile(path); err == nil {
+			err = os.WriteFile(path, []byte(tune.text(string(text))), 0o600)
+		}
+	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	c, err := config.Load(config.Source{Path: path, Env: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if tune.sweep > 0 {
+		c.SweepInterval = config.Duration(tune.sweep)
 	}
 	log := slog.New(slog.NewTextHandler(logFile(w.t, filepath.Join(w.Dir, "server.log")), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	server, err := app.New(w.ctx, c, "test", log)
@@ -68,8 +89,8 @@ func (w *world) serve() (stop func()) {
 	ready, done := make(chan string, 1), make(chan error, 1)
 	go func() { done <- server.Run(ctx, func(addr string) { ready <- addr }) }()
 	select {
-	case addr := <-ready:
-		w.App.Deliver("http://"+addr+"/webhooks/github", w.Secret)
+	case w.addr = <-ready:
+		w.App.Deliver("http://"+w.addr+"/webhooks/github", w.Secret)
 	case err := <-done:
 		w.t.Fatal(err)
 	}
