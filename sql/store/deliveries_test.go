@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/sql/sqltest"
 	"github.com/chant-bot/chant/sql/store"
 )
@@ -141,5 +142,35 @@ func TestDeliveriesAreListedNewestFirstByPageAndState(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%+v: %s", tt, diff)
 		}
+	}
+}
+
+func TestAWaitingDeliveryIsOutOfTheWayAndNotForgotten(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	s := received(t, d, 3)
+	repo := must[store.Delivery](t)(s.Get(t.Context(), 2)).Repo
+	finish := func(state store.DeliveryState, outcome string) bool {
+		t.Helper()
+		return must[bool](t)(s.Finish(t.Context(), d.Write, 2, state, outcome, at(10)))
+	}
+	waits := func() int {
+		t.Helper()
+		return len(must[[]engine.Repo](t)(s.WaitedFor(t.Context(), d.Read)))
+	}
+	if !finish(store.DeliveryWaiting, "the forge does not answer") || waits() != 1 {
+		t.Fatal("want one repository waited for")
+	}
+	if diff := cmp.Diff([]int64{1, 3}, ids(must[[]store.Delivery](t)(s.Pending(t.Context(), 10)))); diff != "" {
+		t.Errorf("pending: %s", diff)
+	}
+	if diff := cmp.Diff([]int64{2}, ids(must[[]store.Delivery](t)(s.Waiting(t.Context(), repo, 10)))); diff != "" {
+		t.Errorf("waiting: %s", diff)
+	}
+	if n := must[int64](t)(s.DeleteBefore(t.Context(), d.Write, at(100))); n != 0 {
+		t.Errorf("%d deliveries without an outcome were forgotten", n)
+	}
+	if !finish(store.DeliveryDone, "handled") || finish(store.DeliveryWaiting, "again") || waits() != 0 {
+		t.Error("want one outcome, and nothing waited for after it")
 	}
 }
