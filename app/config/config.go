@@ -40,7 +40,7 @@ type Config struct {
 type GitHub struct {
 	AppID          int64    `yaml:"appId" help:"Number of the app."`
 	PrivateKey     Secret   `yaml:"privateKey" help:"Private key of the app, PEM; best as a file: reference."`
-	Token          Secret   `yaml:"token" help:"Access token to use instead of an app."`
+	Token          Secret   `yaml:"token" help:"Access token to use instead of an app. What its account does by hand still counts as a person's; only notes and statuses are told apart as ours."`
 	BotID          int64    `yaml:"botId" help:"Number of the account we write as, so that we know our own events. 0: asked from GitHub at the start."`
 	WebhookSecrets []Secret `yaml:"webhookSecrets" help:"Secrets deliveries may be signed with. More than one lets a secret be replaced without losing a delivery."`
 	APIURL         string   `yaml:"apiUrl" help:"Address of the REST API."`

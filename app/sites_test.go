@@ -1,0 +1,64 @@
+package app
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/sql/store"
+)
+
+func TestARepositoryHasOneCloneUnderEveryName(t *testing.T) {
+	t.Parallel()
+	s := &sites{config: &config.Config{StateDir: t.TempDir()}, now: time.Now, open: map[string]*opened{}}
+	repo := store.Repo{Repo: engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42}}
+	open := func(url string) *opened {
+		t.Helper()
+		repo.CloneURL = url
+		o, err := s.openClone(t.Context(), repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	first := open(filepath.Join(t.TempDir(), "infra.git"))
+	clone := first.clone
+	t.Cleanup(clone.Close)
+	moved := filepath.Join(t.TempDir(), "platform.git")
+	if again := open(moved); again != first || again.clone != clone || again.url != moved {
+		t.Errorf("after a rename: %p of %s, want %p of %s", again, again.url, first, moved)
+	}
+}
+
+func TestWhatIsServedIsToldWhileACloneOpens(t *testing.T) {
+	t.Parallel()
+	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42, Owner: "acme", Name: "platform"}
+	opening := &opened{}
+	opening.mu.Lock() // for as long as git takes
+	s := &sites{
+		config: &config.Config{StateDir: t.TempDir()}, open: map[string]*opened{repo.Key(): opening},
+		served: map[string]string{"listed github.com/acme/infra": repo.Key()},
+	}
+	started := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		close(started)
+		_, err := s.openClone(t.Context(), store.Repo{Repo: repo, CloneURL: filepath.Join(s.config.StateDir, "infra.git")})
+		ended <- err
+	}()
+	<-started
+	if !s.serves(repo) {
+		t.Error("a renamed repository is not served")
+	}
+	other := repo
+	if other.ID++; s.serves(other) {
+		t.Error("another repository is served")
+	}
+	opening.mu.Unlock()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	opening.clone.Close()
+}
