@@ -202,6 +202,10 @@ func (g *gathering) from(ctx context.Context, repo engine.Repo) *sender {
 	if s.err == nil {
 		s.site, s.err = g.jobs.Sites.Open(ctx, repo.Key())
 	}
+	if s.err == nil {
+		// From here on comments are read, whether or not their delivery comes.
+		_, s.err = g.jobs.Facts.ServedSince(ctx, s.site.Repo)
+	}
 	if errors.Is(s.err, store.ErrNotFound) || errors.Is(s.err, forges.ErrNotFound) {
 		s.why, s.err = "the repository is not installed or not visible", nil
 	} else if s.err == nil {
