@@ -1,0 +1,167 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chant-bot/chant/forges/forgetest"
+)
+
+// proposeFiles opens a pull request of bob's that writes files.
+func (w *world) proposeFiles(branch string, files map[string]string) *forgetest.Pull {
+	w.t.Helper()
+	must(w.t)(w.Repo.Commit(branch, files, w.Bob))
+	return must(w.t)(w.Repo.OpenPullRequest(w.Bob, branch, "main", "Change "+branch)).(*forgetest.Pull)
+}
+
+func (w *world) main(path string) string {
+	w.t.Helper()
+	return must(w.t)(w.Repo.ReadFile("main", path)).(string)
+}
+
+// approved waits for the plan of a pull request and lets alice approve it.
+func (w *world) approved(pr *forgetest.Pull, op string) {
+	w.t.Helper()
+	w.awaitStatus(pr.Head(), "chant/plan", "success", "planned")
+	must(w.t)(w.Forge.As(w.Alice).Comment(pr, w.approveLineOf(pr, op)))
+	w.await("the approval of "+op, func() bool {
+		for _, c := range w.Repo.Comments(pr.Number) {
+			if strings.Contains(c.Body, "Approved by") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (w *world) merge(pr *forgetest.Pull) string {
+	w.t.Helper()
+	merge, err := pr.Merge("merge", w.Alice)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "green")
+	return merge
+}
+
+// afterDecision makes a commit green and returns once its apply was decided, as
+// the read of the approver's permission tells, and before its first step: the
+// attempt is pushed in between.
+func (w *world) afterDecision(merge string) {
+	w.t.Helper()
+	reads := func() (n int) {
+		for path, count := range w.Forge.Requests() {
+			if strings.Contains(path, "collaborators") {
+				n += count
+			}
+		}
+		return n
+	}
+	before := reads()
+	w.green(merge)
+	for reads() <= before && w.ctx.Err() == nil {
+	}
+}
+
+func collaborators() forgetest.Match {
+	return forgetest.Match{Method: "GET", Path: "/collaborators/"}
+}
+
+func TestAReadThatFailsOnceBeforeTheFirstStepDelaysTheApplyOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	pr := w.propose("wider", "app", "listens in", "serves")
+	w.approved(pr, "pr-1")
+	w.afterDecision(w.merge(pr))
+	w.Forge.Faults.Fail(collaborators(), 502, 1)
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	w.holds("app", "service", "serves 10.0.0.0/16")
+	if left, _ := filepath.Glob(filepath.Join(w.Dir, "server", "runs", "apply-*")); len(left) > 1 {
+		t.Errorf("directories of runs that are over: %v", left)
+	}
+}
+
+func TestACommitRevokedWhileTheServerWasDownStartsNoStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stop := w.serve()
+	pr := w.propose("wider", "app", "listens in", "serves")
+	w.approved(pr, "pr-1")
+	merge := w.merge(pr)
+	w.afterDecision(merge)
+	w.Forge.Faults.Fail(collaborators(), 502, 0)
+	w.await("a try that failed", func() bool { return w.logged(`job failed.*kind=apply`) > 0 })
+	if _, err := w.Repo.ReadFile("chant/lifecycle", "_green-applies/prod.attempt.json"); err != nil {
+		t.Fatal("the apply had not been decided: ", err)
+	}
+	stop()
+	w.Forge.Faults.Clear()
+	if err := w.Repo.CreateTags(w.Alice, merge, "ci/revoked/"+merge); err != nil {
+		t.Fatal(err)
+	}
+	defer w.serve()()
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "was revoked")
+	w.holds("app", "service", "listens in 10.0.0.0/16")
+}
+
+func TestTheChangesOfACommitThatWaitsStayPartOfTheNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	first := w.propose("net", "net", "10.0.0.0/16", "10.1.0.0/16")
+	w.awaitStatus(first.Head(), "chant/plan", "success", "planned")
+	w.green(w.merge(first))
+	w.awaitStatus(first.Head(), "chant/apply", "pending", "not covered")
+	second := w.proposeFiles("quiet", map[string]string{
+		"roots/app/main.tf": strings.ReplaceAll(w.main("roots/app/main.tf"), "listens in", "serves"),
+	})
+	w.approved(second, "pr-2")
+	merge := w.merge(second)
+	w.green(merge)
+	w.awaitStatus(second.Head(), "chant/apply", "pending", "not covered")
+	must(t)(w.Forge.As(w.Alice).Comment(second, w.approveLineOf(second, "green-"+merge[:12])))
+	w.await("net's change", func() bool { got, err := w.Applied("net", "network"); return err == nil && got == "10.1.0.0/16" })
+	w.awaitStatus(first.Head(), "chant/apply", "success", "applied")
+}
+
+func TestAnOutputThatMovesWithEveryApplyEndsWaitingForAPerson(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	pr := w.proposeFiles("stamp", map[string]string{
+		"roots/net/main.tf": w.main("roots/net/main.tf") + "output \"stamp\" {\n  value = timestamp()\n}\n",
+		"roots/app/main.tf": w.main("roots/app/main.tf") + "variable \"stamp\" {\n  type = string\n}\n",
+		"app.component.json": strings.Replace(w.main("app.component.json"), `"vars": { `,
+			`"vars": { "stamp": { "stackOutput": { "stack": "net", "name": "stamp" } }, `, 1),
+	})
+	w.approved(pr, "pr-1")
+	w.green(w.merge(pr))
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "app reads net.stamp")
+	ran := w.logged(`job done.*kind=apply`)
+	if ran > 3 {
+		t.Errorf("%d applies of 2 members", ran)
+	}
+	must(t)(w.Forge.As(w.Alice).Comment(pr, "chant apply"))
+	w.await("another three", func() bool { return w.logged(`job done.*kind=apply`) >= ran+3 })
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "app reads net.stamp")
+}
+
+func TestWhatAKilledServerLeftIsRemovedAtTheStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	runs := filepath.Join(w.Dir, "server", "runs")
+	for _, dir := range []string{"plan-1", "apply-2", "record/3"} {
+		if err := os.MkdirAll(filepath.Join(runs, dir, "tree"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer w.serve()()
+	for _, dir := range []string{"plan-1", "apply-2", "record/3"} {
+		if _, err := os.Stat(filepath.Join(runs, dir)); err == nil {
+			t.Errorf("%s is still there", dir)
+		}
+	}
+}
