@@ -315,3 +315,31 @@ func TestAPlanIsShownAfterTheClonesAreLost(t *testing.T) {
 	must(t)(w.Forge.As(w.Alice).Review(pr, "APPROVE", "Looks right.\n\n"+w.approveLineOf(pr, "pr-1")))
 	w.await("the approval in the note", func() bool { return strings.Contains(w.notes(), "Approved by") })
 }
+
+func TestAPlanThatFailsForAMomentIsNotRecordedAsFailed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	w.awaitRecord(must(t)(w.Repo.Commit("main", map[string]string{"x.txt": "1"}, w.Alice)).(string))
+	state := w.StateFile("app")
+	if err := os.Rename(state, state+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.edit("roots/app/main.tf", "listens in", "serves")
+	tip := must(t)(w.Repo.Head("main")).(string)
+	w.await("a failed try", func() bool { return w.logged(`job failed.*kind=record`) > 0 })
+	if err := os.Remove(state); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(state+".away", state); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitRecord(tip)
+	rec := must(t)(w.Repo.ReadFile("chant/lifecycle", "_merges/prod/"+tip[:2]+"/"+tip+".json")).(string)
+	if !strings.Contains(rec, `"status": "planned"`) {
+		t.Errorf("recorded as %s", rec)
+	}
+}
