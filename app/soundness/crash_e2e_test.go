@@ -16,3 +16,13 @@ func TestEachFaultAlone(t *testing.T) {
 		})
 	}
 }
+
+// Nobody starts the server again and no webhook comes: the clock alone brings the
+// sweep.
+func TestTheSweepComesByItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRoot(), settings{sweep: "10s"})
+	w.Forge.Faults.DropDeliveries("", 0)
+	w.start()
+	w.ended(w.crashes(nil), "two")
+}

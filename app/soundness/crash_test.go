@@ -133,6 +133,7 @@ func (w *world) crashes(faults []fault) *forgetest.Pull {
 		w.resume()
 		stimulus()
 	}
+	w.settledBranch() // so that the next push is the one that is meant
 	var pr *forgetest.Pull
 	at(planning, func() { pr = w.propose("two", tf("app", plain("two"))) })
 	line := w.line(pr, opOf(pr))
@@ -203,10 +204,11 @@ func (w *world) ended(pr *forgetest.Pull, value string) {
 	if n := len(w.approvals(opOf(pr))); n != 1 {
 		w.t.Errorf("%d approvals on the ledger, want one", n)
 	}
-	for _, dir := range []string{"_merges/prod/", "_applies/prod/"} {
-		if files := w.onLedger(dir); len(files) != 1 || !strings.Contains(files[0], merge) {
-			w.t.Errorf("%s holds %v, want one record, of %s", dir, files, merge)
-		}
+	if files := w.onLedger("_merges/prod/"); len(files) != 2 { // and of the commit before it
+		w.t.Errorf("merge records: %v", files)
+	}
+	if files := w.onLedger("_applies/prod/"); len(files) != 1 || !strings.Contains(files[0], merge) {
+		w.t.Errorf("apply records: %v, want one, of %s", files, merge)
 	}
 	if lines := w.gateLines("green-" + merge[:12]); len(lines) > 0 {
 		w.t.Errorf("the green gate was asked: %+v", lines)

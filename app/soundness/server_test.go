@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	osexec "os/exec"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -15,9 +16,10 @@ type server struct {
 	exited chan struct{}
 }
 
-// start runs the server on a configuration and waits until it takes deliveries.
+// start runs the server on a configuration and waits until it takes deliveries at
+// the address returned.
 // env is added to an environment that holds a token no child may see.
-func start(t testing.TB, configPath, logPath string, env ...string) *server {
+func start(t testing.TB, configPath, logPath string, env ...string) (s *server, address string) {
 	t.Helper()
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -34,19 +36,19 @@ func start(t testing.TB, configPath, logPath string, env ...string) *server {
 		t.Fatal(err)
 	}
 	_ = write.Close()
-	s := &server{cmd: cmd, log: log, exited: make(chan struct{})}
+	s = &server{cmd: cmd, log: log, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()
 		close(s.exited)
 	}()
-	_, err = bufio.NewReader(read).ReadString('\n')
+	address, err = bufio.NewReader(read).ReadString('\n')
 	_ = read.Close()
 	if err != nil {
 		s.kill()
 		text, _ := os.ReadFile(logPath)
 		t.Fatalf("the server did not start: %v\n%s", err, tail(string(text)))
 	}
-	return s
+	return s, strings.TrimSpace(address)
 }
 
 // kill is kill -9.

@@ -75,6 +75,7 @@ func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 	w.green(merge)
 
 	w.awaitStatus(second.Head(), "chant/apply", "pending", "not covered")
+	line := w.line(second, "green-"+merge[:12])
 	rows := covers(w.note(second))
 	for _, tw := range twins {
 		t.Run(tw.how, func(t *testing.T) {
@@ -95,7 +96,7 @@ func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 	if files, _ := os.ReadDir(w.State); len(files) != 0 {
 		t.Errorf("something was applied: %v", files)
 	}
-	must(w.Forge.As(w.Alice).Comment(second, w.line(second, "green-"+merge[:12])))(t)
+	must(w.Forge.As(w.Alice).Comment(second, line))(t)
 	w.awaitStatus(second.Head(), "chant/apply", "success", "applied")
 	w.holds("kept", "two")
 }

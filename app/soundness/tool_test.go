@@ -14,6 +14,7 @@ import (
 // hold one before it starts or after it ended.
 type tool struct {
 	path, dir string
+	terraform string // the real one
 }
 
 const toolScript = `#!/bin/sh
@@ -33,7 +34,7 @@ exit $code
 
 func newTool(t testing.TB, dir, terraform string) *tool {
 	t.Helper()
-	s := &tool{path: filepath.Join(dir, "bin", "terraform"), dir: filepath.Join(dir, "runs-of-terraform")}
+	s := &tool{path: filepath.Join(dir, "bin", "terraform"), dir: filepath.Join(dir, "runs-of-terraform"), terraform: terraform}
 	for _, d := range []string{filepath.Dir(s.path), s.dir} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -69,10 +68,13 @@ type world struct {
 	server   *server
 	settings settings
 	config   string
+	listen   string // of the server
+	// disturb is called whenever the test looks at the forge again.
+	disturb func()
 }
 
 // deadline is generous: machines that run tests are slow and shared.
-const deadline = 60 * time.Second
+const deadline = 3 * time.Minute
 
 func newWorld(t testing.TB, p project, s settings) *world {
 	t.Helper()
@@ -161,15 +163,11 @@ func (w *world) json(v any) string {
 // configure writes the server's configuration, with the forge behind the proxy.
 func (w *world) configure() {
 	w.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	listen := l.Addr().String()
-	_ = l.Close()
-	w.config = must(w.Config(listen))(w.t)
+	// A port of its own at each start; what people see names another address.
+	w.config = must(w.Config("127.0.0.1:0"))(w.t)
 	text := string(must(os.ReadFile(w.config))(w.t))
 	text = w.proxy.rewrite(text)
+	text = strings.Replace(text, "externalUrl: http://127.0.0.1:0", "externalUrl: http://chant.test", 1)
 	text = strings.Replace(text, "repositories: [acme/infra]", "repositories: [acme/infra]\nworkers: 2", 1)
 	if w.settings.isolation != "" {
 		text = strings.Replace(text, "isolation: none", "isolation: "+w.settings.isolation, 1)
@@ -180,13 +178,13 @@ func (w *world) configure() {
 	if err := os.WriteFile(w.config, []byte(text+w.settings.more), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	w.App.Deliver("http://"+listen+"/webhooks/github", w.Secret)
 }
 
 // start runs the server, again after it was killed or stopped.
 func (w *world) start() {
 	w.t.Helper()
-	w.server = start(w.t, w.config, w.logPath(), w.settings.env...)
+	w.server, w.listen = start(w.t, w.config, w.logPath(), w.settings.env...)
+	w.App.Deliver("http://"+w.listen+"/webhooks/github", w.Secret)
 }
 
 func (w *world) logPath() string { return filepath.Join(w.Dir, "server.log") }
@@ -215,7 +213,13 @@ func must[T any](v T, err error) func(testing.TB) T {
 // await waits until the forge shows it.
 func (w *world) await(what string, done func() bool) {
 	w.t.Helper()
-	if err := demo.Await(w.ctx, what, func() (bool, error) { return done(), nil }); err != nil {
+	look := func() (bool, error) {
+		if w.disturb != nil {
+			w.disturb()
+		}
+		return done(), nil
+	}
+	if err := demo.Await(w.ctx, what, look); err != nil {
 		w.t.Fatalf("%v\n%s", err, w.shown())
 	}
 }
