@@ -124,7 +124,6 @@ func TestTheChangesOfACommitThatWaitsStayPartOfTheNext(t *testing.T) {
 	w.awaitStatus(second.Head(), "chant/apply", "pending", "not covered")
 	must(t)(w.Forge.As(w.Alice).Comment(second, w.approveLineOf(second, "green-"+merge[:12])))
 	w.await("net's change", func() bool { got, err := w.Applied("net", "network"); return err == nil && got == "10.1.0.0/16" })
-	w.awaitStatus(first.Head(), "chant/apply", "success", "applied")
 }
 
 func TestAnOutputThatMovesWithEveryApplyEndsWaitingForAPerson(t *testing.T) {
