@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // MergeResult merges head into base without a checkout and stores the commit,
@@ -31,23 +32,40 @@ func (c *Clone) MergeResult(ctx context.Context, base, head string) (commit, tre
 // mergeCommit dates the commit by its parents, so that it depends on nothing
 // else.
 func (c *Clone) mergeCommit(ctx context.Context, base, head, tree string) (string, error) {
-	b, err := c.Commit(ctx, base)
+	at, err := c.committedAt(ctx, base)
 	if err != nil {
 		return "", err
 	}
-	h, err := c.Commit(ctx, head)
+	h, err := c.committedAt(ctx, head)
 	if err != nil {
 		return "", err
 	}
-	at := b.CommitterTime
-	if h.CommitterTime.After(at) {
-		at = h.CommitterTime
+	if h.After(at) {
+		at = h
 	}
 	by := Signature{Person: Person{Name: "chant", Email: "chant@localhost"}, At: at}
 	return c.WriteCommit(CommitSpec{
 		Tree: tree, Parents: []string{base, head}, Author: by, Committer: by,
 		Message: fmt.Sprintf("Merge %s into %s", head, base),
 	})
+}
+
+// committedAt reads the committer's time out of a commit's own text: log would
+// be a process for it.
+func (c *Clone) committedAt(ctx context.Context, commit string) (time.Time, error) {
+	o, err := c.cat.contents(ctx, commit)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading commit %s: %w", commit, err)
+	}
+	header, _, _ := strings.Cut(string(o.data), "\n\n")
+	for line := range strings.Lines(header) {
+		if who, found := strings.CutPrefix(line, "committer "); found {
+			if at := signatureTime(who); !at.IsZero() {
+				return at, nil
+			}
+		}
+	}
+	return time.Time{}, fmt.Errorf("reading commit %s: it has no committer's time", commit)
 }
 
 // ChangedFiles lists the paths that differ between two commits, sorted; a
