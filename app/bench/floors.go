@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	osexec "os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,6 +67,8 @@ func (b *bench) floor(name string, args ...string) (*floorServer, error) {
 	}
 	return f, nil
 }
+
+func (f *floorServer) pid() string { return strconv.Itoa(f.cmd.Process.Pid) }
 
 func (f *floorServer) stop() {
 	_ = f.cmd.Process.Kill()

@@ -39,10 +39,10 @@ func intake(ctx context.Context, b *bench) error {
 	}
 	defer signature.stop()
 
-	ours := &target{name: "ours", url: w.post.to, pid: w.server.cmd.Process.Pid, letter: l}
+	ours := &target{name: "ours", url: w.post.to, pid: w.server.pid(), letter: l}
 	floors := []*target{
-		{name: "signature", url: signature.url, pid: signature.cmd.Process.Pid, letter: l},
-		{name: "rows", url: rows.url, pid: rows.cmd.Process.Pid, letter: l},
+		{name: "signature", url: signature.url, pid: signature.pid(), letter: l},
+		{name: "rows", url: rows.url, pid: rows.pid(), letter: l},
 	}
 	var rate, p99, p50, cpu [3][]float64
 	for range b.of(7, 2) {
@@ -51,7 +51,7 @@ func intake(ctx context.Context, b *bench) error {
 			if t.name == "rows" {
 				requests /= 4
 			}
-			before, err := processorTime(t.pid)
+			before, _, err := processorTime(t.pid)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func intake(ctx context.Context, b *bench) error {
 			if err != nil {
 				return err
 			}
-			after, err := processorTime(t.pid)
+			after, _, err := processorTime(t.pid)
 			if err != nil {
 				return err
 			}
@@ -128,10 +128,9 @@ func (w *world) typical(ctx context.Context) (letter, error) {
 
 // target is where deliveries are posted.
 type target struct {
-	name, url string
-	pid       int
-	letter    letter
-	sent      atomic.Int64
+	name, url, pid string
+	letter         letter
+	sent           atomic.Int64
 }
 
 // load posts from clients that each wait for their answer, and returns the rate

@@ -49,7 +49,7 @@ func (s *server) logPath() string  { return filepath.Join(s.dir, "server.log") }
 func (s *server) dbSource() string {
 	return "file:" + filepath.Join(s.stateDir(), "chant.db") + readOnly
 }
-func (s *server) procFile() string { return fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid) }
+func (s *server) procFile() string { return "/proc/" + s.pid() + "/status" }
 func (s *server) readyURL() string { return s.url() + "/readyz" }
 
 const readOnly = "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
@@ -162,21 +162,27 @@ func (s *server) ask(ctx context.Context, query string, to ...any) error {
 // memory is the resident set in bytes.
 func (s *server) memory() (float64, error) { return statusField(s.procFile(), "VmRSS:") }
 
-// processorTime is what a process has used so far, in seconds, without its
-// children. The kernel counts in hundredths.
-func processorTime(pid int) (float64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// processorTime is what a process has used so far, in seconds: by itself, and
+// by its children that have ended. The kernel counts in hundredths.
+func processorTime(pid string) (own, children float64, err error) {
+	data, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	user, err := strconv.Atoi(fields[11])
-	if err != nil {
-		return 0, err
+	var ticks [4]float64
+	for i := range ticks {
+		n, err := strconv.Atoi(fields[11+i])
+		if err != nil {
+			return 0, 0, err
+		}
+		ticks[i] = float64(n) / 100
 	}
-	system, err := strconv.Atoi(fields[12])
-	return float64(user+system) / 100, err
+	return ticks[0] + ticks[1], ticks[2] + ticks[3], nil
 }
+
+// pid is the server's, as /proc names it.
+func (s *server) pid() string { return strconv.Itoa(s.cmd.Process.Pid) }
 
 // statusField reads a field in kB of a process's status.
 func statusField(path, field string) (float64, error) {
