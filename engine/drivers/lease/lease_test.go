@@ -371,3 +371,24 @@ func TestNewHolderNamesHostProcessAndChance(t *testing.T) {
 		t.Errorf("%q, %q, %v, %v", a, b, errA, errB)
 	}
 }
+
+func TestALeaseThatWasFoundLostIsNotLiveAgain(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	c, ours := newClock(), newClock()
+	x := acquire(t, open(t, remote, "a", c))
+	if err := x.Live(); err != nil {
+		t.Error(err)
+	}
+	b := open(t, remote, "b", ours)
+	_, err := b.Acquire(t.Context(), key, "op", DefaultTTL)
+	wantHeld(t, err, "a")
+	ours.pass(DefaultTTL)
+	acquire(t, b)
+	wantErr(t, x.Renew(t.Context()), ErrLost)
+	wantErr(t, x.Live(), ErrLost)
+
+	late := acquire(t, open(t, gittest.Bare(t), "a", c))
+	c.pass(DefaultTTL)
+	wantErr(t, late.Live(), ErrLost)
+}
