@@ -99,8 +99,11 @@ func (r *Repo) hasCommit(ctx context.Context, sha string) bool {
 	if !fullSHA(sha) {
 		return false
 	}
-	_, err := r.f.git(ctx, r.dir, nil, "cat-file", "-e", sha+"^{commit}")
-	return err == nil
+	if _, known := r.known.Load(sha); known {
+		return true
+	}
+	commits, err := r.readCommits(ctx, []string{sha})
+	return err == nil && len(commits) == 1 && commits[0].sha == sha
 }
 
 func (r *Repo) hasObject(ctx context.Context, sha string) bool {
@@ -131,11 +134,26 @@ type commitInfo struct {
 	message           string
 }
 
-// readCommits reads commits in one git process, in the order asked.
+// readCommits reads commits, in the order asked, in one git process unless all
+// were read before: commits never change, and a forge is quick to show one.
 func (r *Repo) readCommits(ctx context.Context, shas []string) ([]commitInfo, error) {
-	if len(shas) == 0 {
-		return nil, nil
+	var commits []commitInfo
+	for _, sha := range shas {
+		if known, ok := r.known.Load(sha); ok {
+			commits = append(commits, known.(commitInfo))
+		}
 	}
+	if len(commits) == len(shas) {
+		return commits, nil
+	}
+	commits, err := r.logCommits(ctx, shas)
+	for _, c := range commits {
+		r.known.Store(c.sha, c)
+	}
+	return commits, err
+}
+
+func (r *Repo) logCommits(ctx context.Context, shas []string) ([]commitInfo, error) {
 	const format = "%H%x1f%T%x1f%P%x1f%an%x1f%ae%x1f%aI%x1f%cn%x1f%ce%x1f%cI%x1f%B%x1e"
 	args := []string{"log", "--no-walk=unsorted", "--stdin", "--format=" + format}
 	out, err := r.f.git(ctx, r.dir, strings.NewReader(strings.Join(shas, "\n")+"\n"), args...)

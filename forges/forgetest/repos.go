@@ -36,6 +36,7 @@ type Repo struct {
 	statuses      []*status // oldest first
 	checks        []*checkRun
 	suites        map[string]int64 // by app slug and sha
+	known         sync.Map         // sha to commitInfo
 }
 
 // CreateRepo makes an empty private repository; the owner becomes an
