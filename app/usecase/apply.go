@@ -193,7 +193,7 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 		if proj, err = findProject(checkout.Workspace, in.Member); err == nil {
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
 				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
-				Base: t.base, Head: t.commit, RunDir: in.Dir, Progress: in.Progress,
+				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress,
 			})
 		}
 	}

@@ -109,6 +109,7 @@ func (ex *execution) prepare(ctx context.Context) error {
 	if ex.trees, err = ex.newTrees(ex.checkout, ex.apply.Dir, "applying"); err != nil {
 		return err
 	}
+	ex.trees.written = ex.apply.Set.Trees
 	if _, ex.line, err = ex.in.Site.lineOf(ctx, ex.apply.Branch); err != nil {
 		return err
 	}

@@ -60,6 +60,10 @@ func makePassage(dir string) error { return os.MkdirAll(dir, 0o711) } //nolint:g
 type trees struct {
 	from string // directory of a Checkout
 	dir  string // of the copies, private to the phase
+	// written is the directory of the planning phase's copies: what a member's own
+	// plan wrote beside the commit's files, an archive for one, is there when the
+	// member is applied. Empty for none.
+	written string
 
 	mu   sync.Mutex // one copy at a time: the first member starts while the next is copied
 	made map[string]bool
@@ -85,6 +89,11 @@ func (t *trees) of(member string) (string, error) {
 	if err := git.CopyWorktree(t.from, dir); err != nil {
 		_ = os.RemoveAll(dir)
 		return "", err
+	}
+	if t.written != "" {
+		if err := addWritten(filepath.Join(t.written, safeName(member)), dir); err != nil {
+			return "", fmt.Errorf("taking over what the plan of %s wrote: %w", member, err)
+		}
 	}
 	t.made[member] = true
 	return dir, nil

@@ -34,6 +34,9 @@ type PlanInput struct {
 	Progress func(line string) // nil for none
 
 	trees *trees
+	// KeepTrees leaves the members' worktrees for an apply to take over what the
+	// plans wrote; they go with RunDir.
+	KeepTrees bool
 }
 
 // PlanSet is what planning a selection came to: a document, and what an apply
@@ -47,6 +50,8 @@ type PlanSet struct {
 	// Units and DependsOn are what an apply runs, in order.
 	Units     []run.Unit
 	DependsOn map[string][]string
+	// Trees is the directory the plans ran in, "" where it was not kept.
+	Trees string
 }
 
 // PlannedMember is one member of a PlanSet, JSON-serialisable so that an apply
@@ -113,7 +118,11 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return p.compose(ctx, selection, members)
+	set, err := p.compose(ctx, selection, members)
+	if err == nil && in.KeepTrees {
+		set.Trees = in.trees.dir
+	}
+	return set, err
 }
 
 // selectComponents derives what the change reaches.
@@ -257,7 +266,9 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 		m.planned = &PlannedMember{Component: m.component.Name, Step: m.index}
 		p.progress("planning %s", m.name)
 		err := p.planStep(ctx, m)
-		p.in.trees.drop(m.name)
+		if !p.in.KeepTrees {
+			p.in.trees.drop(m.name)
+		}
 		if err != nil {
 			m.planned.Error, m.planned.cause = p.Words(err), err
 			m.part = failedPart(m.name, m.planned.Error)
