@@ -42,7 +42,7 @@ type Server struct {
 // New opens the state directory and wires the parts. Nothing runs before Run.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Server, error) {
 	s := &Server{config: c, log: log}
-	wall, err := exec.DetectWall(c.Isolation)
+	wall, err := exec.DetectWall(ctx, c.Isolation)
 	if err != nil {
 		return nil, err
 	}

@@ -11,19 +11,19 @@ import (
 
 // Target is what one member is planned from and applied to.
 type Target struct {
-	Member string // change-set member, the root's name for terraform-apply
+	Member string `json:"member"` // change-set member, the root's name for terraform-apply
 	// Root as declared; Root.Dir is relative to ProjectDir.
-	Root       project.Root
-	ProjectDir string // absolute directory of the project in the worktree
-	Worktree   string // absolute checkout root, the widest directory code may read
+	Root       project.Root `json:"root"`
+	ProjectDir string       `json:"projectDir"` // absolute directory of the project in the worktree
+	Worktree   string       `json:"worktree"`   // absolute checkout root, the widest directory code may read
 	// Vars are the step's variables with every reference resolved.
-	Vars map[string]digest.Value
+	Vars map[string]digest.Value `json:"vars"`
 	// Credentials are KEY=VALUE pairs of exactly one set, plan or apply, never
 	// both (soundness, walls).
-	Credentials []string
+	Credentials []string `json:"credentials"`
 	// RunDir is a private directory of this run and member outside the
 	// worktree; saved plans and status files live there.
-	RunDir string
+	RunDir string `json:"runDir"`
 	// Ready is asked right before the process that applies starts, which may be
 	// long after Apply was called: an error keeps it from starting and is what
 	// Apply returns. nil is ready.
@@ -32,20 +32,21 @@ type Target struct {
 
 // Planned is one member's plan, saved.
 type Planned struct {
-	Target Target
+	Target Target `json:"target"`
 	// Part is not kept with a plan that is stored: the document holds it, and a
 	// member without a plan has none that reads.
 	Part changeset.Part `json:"-"`
 	// NoChanges is the planner's own word that there is nothing to apply
 	// (terraform's detailed exit code 0).
-	NoChanges bool
+	NoChanges bool `json:"noChanges"`
 	// File is the saved plan outside the worktree and Hash its SHA-256 in hex;
 	// an applier refuses a file whose hash differs.
-	File, Hash string
-	Code       terraform.RunsCode
+	File string             `json:"file"`
+	Hash string             `json:"hash"`
+	Code terraform.RunsCode `json:"code"`
 	// Engine is the tool and its version, "terraform 1.11.4"; part of the
 	// member's source (pr-loop §5.11).
-	Engine string
+	Engine string `json:"engine"`
 }
 
 // Output is one output value standing now.

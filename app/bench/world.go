@@ -65,7 +65,7 @@ func (w *world) build(ctx context.Context, b *bench, s settings) (err error) {
 	if w.server, err = newServer(b.chant, filepath.Join(w.dir, "server")); err != nil {
 		return err
 	}
-	if err := w.configure(s); err != nil {
+	if err := w.configure(ctx, s); err != nil {
 		return err
 	}
 	address, err := w.post.open(w.server.url() + "/webhooks/github")
@@ -91,7 +91,7 @@ func (w *world) close() {
 	_ = os.RemoveAll(w.dir)
 }
 
-const secret = "the webhook secret of a benchmark"
+const secret = "the webhook secret of a benchmark" //nolint:gosec // of its own forge
 
 func (w *world) populate() error {
 	w.alice, w.bob = w.forge.User("alice"), w.forge.User("bob")
@@ -155,14 +155,14 @@ const declaration = `{
 const component = `{"name": %q, "dependsOn": [], "deploy": [{"phase": "Apply", "steps": [{"kind": "terraform-apply", "root": %q}]}]}`
 
 // configure writes chant.yaml. JSON is YAML.
-func (w *world) configure(s settings) error {
+func (w *world) configure(ctx context.Context, s settings) error {
 	key := filepath.Join(w.dir, "app.pem")
 	if err := os.WriteFile(key, w.app.PrivateKeyPEM(), 0o600); err != nil {
 		return err
 	}
 	config := map[string]any{
 		"repositories": []string{"acme/infra"}, "terraform": s.terraform, "writablePaths": []string{w.state},
-		"isolation": isolation(), "workers": pool, "sweepInterval": "24h",
+		"isolation": isolation(ctx), "workers": pool, "sweepInterval": "24h",
 		"github": map[string]any{
 			"appId": w.app.ID, "privateKey": "file:" + key, "webhookSecrets": []string{secret},
 			"apiUrl": strings.TrimSuffix(w.forge.APIURL(), "/"), "webUrl": w.forge.URL(),
@@ -179,8 +179,8 @@ func (w *world) configure(s settings) error {
 
 // isolation is the wall a server takes by itself, or none where this machine
 // has none that works.
-func isolation() string {
-	if _, err := exec.DetectWall(exec.WallAuto); err != nil {
+func isolation(ctx context.Context) string {
+	if _, err := exec.DetectWall(ctx, exec.WallAuto); err != nil {
 		return exec.WallNone
 	}
 	return exec.WallAuto

@@ -63,7 +63,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if in.Base, err = c.commitBefore(ctx, o.Base); err != nil {
 		return err
 	}
-	stage, runs, err := h.stage(c, o.Run, where.env) //nolint:contextcheck // trying a wall has a bound of its own
+	stage, runs, err := h.stage(ctx, c, o.Run, where.env)
 	if err != nil {
 		return err
 	}

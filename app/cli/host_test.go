@@ -92,13 +92,13 @@ func TestFilesThatVariablesNameAreOpenedToTerraform(t *testing.T) {
 func TestAPersonsMachineRunsNothingWithoutAWall(t *testing.T) {
 	t.Parallel()
 	h, _, errs := host()
-	if wall, err := h.wall(""); err == nil && wall.Name() == exec.WallNone {
+	if wall, err := h.wall(t.Context(), ""); err == nil && wall.Name() == exec.WallNone {
 		t.Error("ran without a wall, unasked")
 	}
-	if wall, err := h.wall("none"); err != nil || wall.Name() != exec.WallNone {
+	if wall, err := h.wall(t.Context(), "none"); err != nil || wall.Name() != exec.WallNone {
 		t.Errorf("none was asked for: %v", err)
 	}
-	if _, err := h.wall("moat"); err == nil || !strings.Contains(err.Error(), "moat") {
+	if _, err := h.wall(t.Context(), "moat"); err == nil || !strings.Contains(err.Error(), "moat") {
 		t.Errorf("an unknown wall: %v", err)
 	}
 	if errs.Len() > 0 {

@@ -40,7 +40,7 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 	if err != nil {
 		return err
 	}
-	stage, runs, err := h.stage(c, o.Run, where.env) //nolint:contextcheck // trying a wall has a bound of its own
+	stage, runs, err := h.stage(ctx, c, o.Run, where.env)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 	} else if err != nil {
 		return err
 	}
-	stage, _, err := h.stage(c, o.Run, where.env) //nolint:contextcheck // trying a wall has a bound of its own
+	stage, _, err := h.stage(ctx, c, o.Run, where.env)
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ type RunOptions struct {
 // stage makes the use cases of one command. Plans and applies work on files
 // exported from the commit, never on the checkout itself: what is planned is
 // what was committed, and what the code leaves behind stays out of the way.
-func (h *Host) stage(c *checkout, o RunOptions, defaultEnv string) (*usecase.Stage, *drivers, error) {
-	wall, err := h.wall(o.Isolation)
+func (h *Host) stage(ctx context.Context, c *checkout, o RunOptions, defaultEnv string) (*usecase.Stage, *drivers, error) {
+	wall, err := h.wall(ctx, o.Isolation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,18 +57,18 @@ func (h *Host) stage(c *checkout, o RunOptions, defaultEnv string) (*usecase.Sta
 // wall finds the wall. Without a word from the person a CI job runs on where no
 // wall works, since its runner is one and is thrown away; a person's own machine
 // is not, and must be named.
-func (h *Host) wall(want string) (exec.Wall, error) {
+func (h *Host) wall(ctx context.Context, want string) (exec.Wall, error) {
 	if want != "" || h.env("CI") == "" || h.env("CI") == "false" {
-		wall, err := exec.DetectWall(want)
+		wall, err := exec.DetectWall(ctx, want)
 		if err != nil {
 			return nil, fmt.Errorf("%w (--isolation none)", err)
 		}
 		return wall, nil
 	}
-	wall, err := exec.DetectWall(exec.WallAuto)
+	wall, err := exec.DetectWall(ctx, exec.WallAuto)
 	if err != nil {
 		h.warnf("planned code runs without a wall of its own in this CI job: %v", err)
-		return exec.DetectWall(exec.WallNone)
+		return exec.DetectWall(ctx, exec.WallNone)
 	}
 	return wall, nil
 }

@@ -161,8 +161,8 @@ func compareInexact(a, b Inexact) int {
 
 // compareTexts compares pair after pair until one differs.
 func compareTexts(pairs ...string) int {
-	for i := 0; i < len(pairs); i += 2 {
-		if c := digest.Compare(pairs[i], pairs[i+1]); c != 0 {
+	for ; len(pairs) > 1; pairs = pairs[2:] {
+		if c := digest.Compare(pairs[0], pairs[1]); c != 0 {
 			return c
 		}
 	}

@@ -178,9 +178,9 @@ func TestTheDocumentDigestIsThatOfItsWholeSubject(t *testing.T) {
 	failed := planned("failed")
 	failed.Member.Status, failed.Member.PlanDigest = changeset.Failed, nil
 	failed.Member.Holes = []changeset.Hole{{Address: "h", Reason: "r"}}
-	real := planned("real", "r.s", "a.b")
-	real.SideEffects = []changeset.SideEffect{{Address: "s", Type: "t"}}
-	for _, parts := range [][]changeset.Part{{}, {real}, {preview}, {real, preview, failed}} {
+	firm := planned("real", "r.s", "a.b")
+	firm.SideEffects = []changeset.SideEffect{{Address: "s", Type: "t"}}
+	for _, parts := range [][]changeset.Part{{}, {firm}, {preview}, {firm, preview, failed}} {
 		d := compose(t, parts...)
 		set, err := changeset.SetDigest(d.Members)
 		if err != nil {
@@ -215,19 +215,19 @@ func TestTheDocumentDigestIsThatOfItsWholeSubject(t *testing.T) {
 
 func TestAWaveOfPreviewsIsRefused(t *testing.T) {
 	t.Parallel()
-	real, one, two := planned("real").Member, planned("b").Member, planned("a").Member
+	firm, one, two := planned("real").Member, planned("b").Member, planned("a").Member
 	one.Provisional, two.Provisional = true, true
-	if _, err := changeset.WaveDigest([]changeset.Member{one, real, two, one}); err == nil || !strings.Contains(err.Error(), ": a, b is provisional") {
+	if _, err := changeset.WaveDigest([]changeset.Member{one, firm, two, one}); err == nil || !strings.Contains(err.Error(), ": a, b is provisional") {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := changeset.WaveDigest([]changeset.Member{real, real}); err == nil || err.Error() != "the change set names member real twice" {
+	if _, err := changeset.WaveDigest([]changeset.Member{firm, firm}); err == nil || err.Error() != "the change set names member real twice" {
 		t.Errorf("error is %v", err)
 	}
-	wave, err := changeset.WaveDigest([]changeset.Member{real})
+	wave, err := changeset.WaveDigest([]changeset.Member{firm})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set, err := changeset.SetDigest([]changeset.Member{one, real}); err != nil || set != wave {
+	if set, err := changeset.SetDigest([]changeset.Member{one, firm}); err != nil || set != wave {
 		t.Errorf("set digest with a preview is %s, %v; want that of the wave without, %s", set, err, wave)
 	}
 }
@@ -284,6 +284,7 @@ func TestTheSummaryCountsAndNames(t *testing.T) {
 // A hundred thousand entries are composed in a time that grows as their number
 // does: per entry at most 1.3 times that of ten thousand.
 func benchmarkCompose(b *testing.B, entries int) {
+	b.Helper()
 	const members = 20
 	parts := make([]changeset.Part, members)
 	for m := range parts {

@@ -6,6 +6,7 @@ package cover
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
@@ -147,12 +148,7 @@ func Nothing(doc *changeset.Document, member string, plannerSaysNothing bool) bo
 	if len(doc.SideEffectsOf(member)) > 0 {
 		return false
 	}
-	for _, e := range doc.EntriesOf(member) {
-		if changes(e) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(doc.EntriesOf(member), changes)
 }
 
 // changes reports that an entry needs an approval: everything but reads and

@@ -36,6 +36,7 @@ func planOf(size int) []byte {
 }
 
 func benchmarkDigest(b *testing.B, size int) {
+	b.Helper()
 	plan := planOf(size)
 	run := func(name string, digestOf func([]byte) error) {
 		b.Run(name, func(b *testing.B) {

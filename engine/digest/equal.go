@@ -70,7 +70,7 @@ func (c comparison) equalArrays(a, b Value) bool {
 func (c comparison) equalObjects(a, b Value) bool {
 	i, j := 0, 0
 	for i < a.Len() || j < b.Len() {
-		order := 0
+		var order int
 		switch {
 		case i == a.Len():
 			order = 1

@@ -105,7 +105,7 @@ func AppendLine(content, line []byte) []byte {
 // ParseFile reads a gate file. Blank lines are skipped; malformed ones (pr-loop
 // §3.3) are skipped and counted.
 func ParseFile(data []byte) (lines []Record, malformed int) {
-	for _, text := range bytes.Split(data, []byte("\n")) {
+	for text := range bytes.SplitSeq(data, []byte("\n")) {
 		text = bytes.TrimSpace(text)
 		if len(text) == 0 {
 			continue

@@ -59,10 +59,10 @@ const (
 
 // Read is one reference in a step's input.
 type Read struct {
-	Source    Source
-	Component string   // of FromOutput and FromPublish; the phase name of FromPhase
-	Output    string   // dot path: output, field or variable
-	Path      []string // where the value goes in the step's input; array indexes in decimal
-	Step      int      // index into Component.Steps; -1 outside deploy
-	Line      int
+	Source    Source   `json:"source"`
+	Component string   `json:"component"` // of FromOutput and FromPublish; the phase name of FromPhase
+	Output    string   `json:"output"`    // dot path: output, field or variable
+	Path      []string `json:"path"`      // where the value goes in the step's input; array indexes in decimal
+	Step      int      `json:"step"`      // index into Component.Steps; -1 outside deploy
+	Line      int      `json:"line"`
 }

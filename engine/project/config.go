@@ -19,13 +19,13 @@ type Terraform struct {
 // Root is one terraform root. Dir is relative to the project; var files are
 // relative to Dir, in order.
 type Root struct {
-	Name          string
-	Dir           string
-	Workspace     string
-	VarFiles      []string
-	BackendConfig map[string]string
-	Delete        string // never, owned-only or gated; choudoufu only
-	Estate        string // choudoufu only
-	File          string
-	Line          int
+	Name          string            `json:"name"`
+	Dir           string            `json:"dir"`
+	Workspace     string            `json:"workspace"`
+	VarFiles      []string          `json:"varFiles"`
+	BackendConfig map[string]string `json:"backendConfig"`
+	Delete        string            `json:"delete"` // never, owned-only or gated; choudoufu only
+	Estate        string            `json:"estate"` // choudoufu only
+	File          string            `json:"file"`
+	Line          int               `json:"line"`
 }

@@ -79,22 +79,22 @@ type PlanPolicy struct {
 // Env is one environment, defaults filled. Branch is empty only in a workspace
 // without ci.green whose default branch is not known: then any target branch.
 type Env struct {
-	Name            string
-	Branch          string
-	ApplyOnMerge    bool
-	WaveGate        string // empty: waves are not gated
-	Gate            string
-	RequireReview   bool
-	Execution       string // "server" or "ci"
-	BlockMerge      bool
-	ApproveOnReview bool
+	Name            string `json:"name"`
+	Branch          string `json:"branch"`
+	ApplyOnMerge    bool   `json:"applyOnMerge"`
+	WaveGate        string `json:"waveGate"` // empty: waves are not gated
+	Gate            string `json:"gate"`
+	RequireReview   bool   `json:"requireReview"`
+	Execution       string `json:"execution"` // "server" or "ci"
+	BlockMerge      bool   `json:"blockMerge"`
+	ApproveOnReview bool   `json:"approveOnReview"`
 	// Approvers is who may approve: principals ("github:alice") and teams
 	// ("github:@org/team"), lower-case. Nil is anyone with write permission.
-	Approvers []string
+	Approvers []string `json:"approvers"`
 	// AlsoApprovers are further lists an approver must be on as well; only
 	// Stricter fills it.
-	AlsoApprovers [][]string
-	MinApprovals  int
-	Vars          map[string]digest.Value // what $env.<name> reads
-	Line          int
+	AlsoApprovers [][]string              `json:"alsoApprovers"`
+	MinApprovals  int                     `json:"minApprovals"`
+	Vars          map[string]digest.Value `json:"vars"` // what $env.<name> reads
+	Line          int                     `json:"line"`
 }

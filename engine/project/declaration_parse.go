@@ -57,12 +57,12 @@ func ParseDeclaration(n *Node) (*Declaration, error) {
 }
 
 func (r *reader) tooOld(n *Node) error {
-	min := n.Get("minReader")
-	if min == nil || min.Kind != String || !versionPattern.MatchString(min.Text) || !newer(min.Text, Reader) {
+	least := n.Get("minReader")
+	if least == nil || least.Kind != String || !versionPattern.MatchString(least.Text) || !newer(least.Text, Reader) {
 		return nil
 	}
-	return Problems{{Code: CodeReaderTooOld, File: n.File, Line: min.Line, Field: "minReader",
-		Message: fmt.Sprintf("the declaration needs a reader of at least %s, this is %s", min.Text, Reader),
+	return Problems{{Code: CodeReaderTooOld, File: n.File, Line: least.Line, Field: "minReader",
+		Message: fmt.Sprintf("the declaration needs a reader of at least %s, this is %s", least.Text, Reader),
 		Next:    "upgrade chant"}}
 }
 
@@ -248,7 +248,7 @@ func (r *reader) identity(top object) *Identity {
 	if !ok {
 		return nil
 	}
-	if min := top.node.Get("minReader"); min == nil || versionPattern.MatchString(min.Text) && newer(identityReader, min.Text) {
+	if least := top.node.Get("minReader"); least == nil || versionPattern.MatchString(least.Text) && newer(identityReader, least.Text) {
 		r.fail(n.Line, "identity", fmt.Sprintf("set minReader to %q or newer", identityReader), "needs a reader that enforces it")
 	}
 	id := &Identity{Attribution: o.oneOf("attribution", "any", "identified"), Gates: map[string]GateRule{}}

@@ -2,6 +2,7 @@ package project
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -182,7 +183,7 @@ func TestANewerReaderIsTheOnlyProblem(t *testing.T) {
 		}
 		_, err = ParseDeclaration(node(t, "chant.workspace.json", with(`"minReader":"`+version+`"`, `"from-the-future":1`)))
 		wantProblem(t, err, "minReader", version, "upgrade chant")
-		if ps := err.(Problems); len(ps) != 1 || !ps.Has(CodeReaderTooOld) {
+		if ps, ok := errors.AsType[Problems](err); !ok || len(ps) != 1 || !ps.Has(CodeReaderTooOld) {
 			t.Errorf("%s: got %v", version, err)
 		}
 	}

@@ -11,6 +11,10 @@ import (
 // declares and a cycle, over the whole graph (pr-loop §7.2). The error is
 // Problems; a cycle is named by its path. Time is linear.
 func CheckDependencies(components []*Component) error {
+	return dependencyProblems(components).Err()
+}
+
+func dependencyProblems(components []*Component) Problems {
 	byName := make(map[string]*Component, len(components))
 	var ps Problems
 	for _, c := range components {
@@ -32,7 +36,7 @@ func CheckDependencies(components []*Component) error {
 		}
 	}
 	if len(ps) > 0 {
-		return ps.Err()
+		return ps
 	}
 	if cycle := findCycle(components, byName); cycle != nil {
 		c := byName[cycle[0]]

@@ -57,7 +57,7 @@ func (p Problem) String() string {
 
 // Problems is every problem found in one go, in file and line order. It is
 // never empty when used as an error.
-type Problems []Problem
+type Problems []Problem //nolint:errname // a list, each of which is one
 
 // Error lists the problems one a line.
 func (ps Problems) Error() string {

@@ -137,7 +137,7 @@ func (f *finder) inValue(n *Node, path []string, at string, step int) {
 		}
 	case Array:
 		for i, item := range n.Items {
-			f.inValue(item, append(path[:len(path):len(path)], strconv.Itoa(i)), at, step)
+			f.inValue(item, append(slices.Clip(path), strconv.Itoa(i)), at, step)
 		}
 	case Object:
 		if n.Get("stackOutput") != nil {
@@ -148,7 +148,7 @@ func (f *finder) inValue(n *Node, path []string, at string, step int) {
 			return
 		}
 		for _, in := range n.Fields {
-			f.inValue(in.Value, append(path[:len(path):len(path)], in.Name), at, step)
+			f.inValue(in.Value, append(slices.Clip(path), in.Name), at, step)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,7 +61,7 @@ func (w *wiring) resolve(n *Node, path []string) (digest.Value, error) {
 		}
 		members := make(map[string]digest.Value, len(n.Fields))
 		for _, f := range n.Fields {
-			v, err := w.resolve(f.Value, append(path[:len(path):len(path)], f.Name))
+			v, err := w.resolve(f.Value, append(slices.Clip(path), f.Name))
 			if err != nil {
 				return digest.Value{}, err
 			}
@@ -70,7 +71,7 @@ func (w *wiring) resolve(n *Node, path []string) (digest.Value, error) {
 	case Array:
 		items := make([]digest.Value, len(n.Items))
 		for i, item := range n.Items {
-			v, err := w.resolve(item, append(path[:len(path):len(path)], strconv.Itoa(i)))
+			v, err := w.resolve(item, append(slices.Clip(path), strconv.Itoa(i)))
 			if err != nil {
 				return digest.Value{}, err
 			}

@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -30,9 +31,7 @@ type Project struct {
 func NewProject(member, dir string, config *Config, components []*Component) Project {
 	p := Project{Member: member, Dir: dir, Config: config, Components: components, Roots: map[string]Root{}}
 	if config != nil && config.Terraform != nil {
-		for name, root := range config.Terraform.Roots {
-			p.Roots[name] = root
-		}
+		maps.Copy(p.Roots, config.Terraform.Roots)
 	}
 	for _, c := range components {
 		for _, s := range c.Steps() {
@@ -106,10 +105,7 @@ func (p Project) usesConfig(c *Component) bool {
 // names is declared once, claimed once and inside the checkout. The error is
 // Problems.
 func (p Project) Validate() error {
-	var ps Problems
-	if err := CheckDependencies(p.Components); err != nil {
-		ps = append(ps, err.(Problems)...)
-	}
+	ps := dependencyProblems(p.Components)
 	claimed := map[string]Step{}
 	owners := map[string]string{}
 	for _, c := range p.Components {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/chant-bot/chant/engine/digest"
@@ -119,8 +120,7 @@ func encode(v any) []byte {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	// Strings, numbers, lists and maps of them always encode.
-	_ = enc.Encode(v)
+	_ = enc.Encode(v) //nolint:errchkjson // strings, numbers, lists and maps of them always encode
 	return buf.Bytes()
 }
 
@@ -228,10 +228,8 @@ func moment(field, s string) error {
 }
 
 func oneOf(field, s string, words ...string) error {
-	for _, w := range words {
-		if s == w {
-			return nil
-		}
+	if slices.Contains(words, s) {
+		return nil
 	}
 	return fmt.Errorf("%s: %q is none of %q", field, s, words)
 }

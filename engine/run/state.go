@@ -79,8 +79,10 @@ type MemberState struct {
 
 // Unit is one member to apply.
 type Unit struct {
-	Member, Component string
-	Phase, Step       string
+	Member    string `json:"member"`
+	Component string `json:"component"`
+	Phase     string `json:"phase"`
+	Step      string `json:"step"`
 }
 
 // Config is what an apply is made of.

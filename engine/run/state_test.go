@@ -28,6 +28,7 @@ func apply(t *testing.T, waves [][]string, dependsOn map[string][]string) *State
 
 // diamond: net feeds data and app, both feed edge; docs stands alone in wave 2.
 func diamond(t *testing.T) *State {
+	t.Helper()
 	return apply(t, [][]string{{"net"}, {"app", "data", "docs"}, {"edge"}}, map[string][]string{
 		"app": {"net"}, "data": {"net"}, "edge": {"app", "data"}, "docs": {"elsewhere"},
 	})

@@ -33,7 +33,7 @@ func Read(name, shown string) (*project.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", shown, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := readBounded(f, shown)
 	if err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ func (l *loader) read(name string) ([]byte, bool, error) {
 		}
 		return nil, false, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, false, project.Problems{{Code: project.CodePlacement, File: name, Message: "is no regular file", Next: "put a file there"}}
 	}

@@ -157,8 +157,8 @@ func TestFilesAreRefusedWithALine(t *testing.T) {
 				t.Error("a refused file was returned")
 			}
 			wantProblem(t, err, c.want...)
-			if !err.(project.Problems).Has(project.CodeUnparseable) {
-				t.Errorf("code %s", err.(project.Problems)[0].Code)
+			if ps, ok := errors.AsType[project.Problems](err); !ok || !ps.Has(project.CodeUnparseable) {
+				t.Errorf("problems are %+v", ps)
 			}
 		})
 	}
@@ -227,6 +227,7 @@ func FuzzParse(f *testing.F) {
 // agreesWithJSON: what we accept as JSON is JSON, and means what the exact
 // decoder says it means.
 func agreesWithJSON(t *testing.T, data []byte, n *project.Node) {
+	t.Helper()
 	data = []byte(strings.TrimPrefix(string(data), "\ufeff"))
 	if !json.Valid(data) {
 		t.Fatalf("%q was accepted and is no JSON", data)

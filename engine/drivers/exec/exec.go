@@ -31,31 +31,32 @@ const (
 
 // Cmd is one process to run. The zero value of every field but Args is valid.
 type Cmd struct {
-	Args []string
-	Dir  string
+	Args []string `json:"args"`
+	Dir  string   `json:"dir"`
 	// Env is complete: nothing is inherited from the server.
-	Env   []string
+	Env   []string  `json:"env"`
 	Stdin io.Reader `json:"-"`
 	// MaxOutput bounds stdout and stderr each, in bytes; 0 is DefaultMaxOutput.
-	MaxOutput int64
+	MaxOutput int64 `json:"maxOutput"`
 	// Scrub are exact values that never appear in a result or a line.
-	Scrub []string
+	Scrub []string `json:"scrub"`
 	// Grace is the time between SIGINT and SIGKILL; 0 is 10 seconds.
-	Grace time.Duration
+	Grace time.Duration `json:"grace"`
 	// OnLine receives each scrubbed line without its line end; stream is
 	// "stdout" or "stderr". It is never called concurrently.
 	OnLine func(stream, line string) `json:"-"`
 	// UID and GID run the child as another user when UID is not zero; the
 	// server must be root.
-	UID, GID uint32
+	UID uint32 `json:"uid"`
+	GID uint32 `json:"gid"`
 	// Launcher says that Args[0] is a wall's own program whose child is the
 	// command: signals go to that child, in its own session, and the launcher
 	// reports its end.
-	Launcher bool
+	Launcher bool `json:"launcher"`
 	// Hold is the path of a lock file that a supervisor and its child hold
 	// until the last of them has ended; a second StartSupervised with the same
 	// path is refused with ErrRunning. Run ignores it.
-	Hold string
+	Hold string `json:"hold"`
 }
 
 // Result is what a finished child left.
@@ -167,7 +168,7 @@ func start(c Cmd, stdout, stderr io.Writer, extra ...*os.File) (*process, error)
 	if len(c.Args) == 0 {
 		return nil, errors.New("starting a process: the command is empty")
 	}
-	cmd := osexec.Command(c.Args[0], c.Args[1:]...) //nolint:gosec // callers decide what runs
+	cmd := osexec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx // a context would kill it alone; we end its whole group
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdin, stdout, stderr
 	cmd.Env = append([]string{}, c.Env...) // never nil: nil would inherit ours
 	cmd.ExtraFiles = extra

@@ -12,7 +12,7 @@ import (
 
 // lock opens and locks a file without waiting; a held one is ErrRunning.
 func lock(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // paths are the server's own
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening a lock: %w", err)
 	}

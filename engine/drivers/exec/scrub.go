@@ -43,10 +43,11 @@ func formsOf(v string) []string {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(escapeHTML)
-		if enc.Encode(v) == nil {
-			quoted := strings.TrimSpace(b.String())
-			forms = append(forms, quoted[1:len(quoted)-1])
+		if err := enc.Encode(v); err != nil {
+			continue // never: every string encodes
 		}
+		quoted := strings.TrimSpace(b.String())
+		forms = append(forms, quoted[1:len(quoted)-1])
 	}
 	if strings.Contains(v, "\n") {
 		for line := range strings.Lines(v) {

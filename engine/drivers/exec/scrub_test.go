@@ -65,7 +65,7 @@ func TestScrubGivesTheSameWhereverChunksAreCut(t *testing.T) {
 func maskedByHand(text string, secrets []string) string {
 	var out strings.Builder
 	end := 0 // of the run under way
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		longest := 0
 		for _, s := range secrets {
 			if strings.HasPrefix(text[i:], s) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -76,16 +75,44 @@ func own(top string, uid uint32) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid == uid {
 		return nil
 	}
-	err = filepath.WalkDir(top, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Lchown(path, int(uid), int(uid))
-	})
-	if err != nil || !info.IsDir() {
+	if !info.IsDir() {
+		return os.Lchown(top, int(uid), int(uid))
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
 		return err
 	}
-	return os.Chmod(top, 0o700) //nolint:gosec // a directory
+	defer func() { _ = root.Close() }()
+	if err := give(root, ".", int(uid)); err != nil {
+		return err
+	}
+	return root.Chmod(".", 0o700)
+}
+
+// give goes through the root alone: who has the user already owns a part of
+// the tree while the rest is walked, and could put links out of it there. It is
+// no fs.WalkDir, which refuses names that are no UTF-8.
+func give(root *os.Root, path string, uid int) error {
+	if err := root.Lchown(path, uid, uid); err != nil {
+		return err
+	}
+	if info, err := root.Lstat(path); err != nil || !info.IsDir() {
+		return err
+	}
+	d, err := root.Open(path)
+	if err != nil {
+		return err
+	}
+	names, err := d.Readdirnames(-1)
+	if err := errors.Join(err, d.Close()); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := give(root, filepath.Join(path, name), uid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lend makes a file that is closed to others readable to the user's group.

@@ -59,7 +59,7 @@ const probeTimeout = 10 * time.Second
 // "auto" the first of bwrap, systemd and user that works. Only "none" is
 // without isolation, and "auto" never chooses it: with no wall the error says
 // what each try failed of.
-func DetectWall(want string) (Wall, error) {
+func DetectWall(ctx context.Context, want string) (Wall, error) {
 	candidates := []Wall{newBwrap(), newSystemd(), newUser()}
 	switch want {
 	case WallNone:
@@ -67,7 +67,7 @@ func DetectWall(want string) (Wall, error) {
 	case WallAuto, "":
 		var failed []string
 		for _, w := range candidates {
-			err := probe(w)
+			err := probe(ctx, w)
 			if err == nil {
 				return w, nil
 			}
@@ -78,7 +78,7 @@ func DetectWall(want string) (Wall, error) {
 	}
 	for _, w := range candidates {
 		if w.Name() == want {
-			if err := probe(w); err != nil {
+			if err := probe(ctx, w); err != nil {
 				return nil, fmt.Errorf("isolation %s does not work on this machine: %w", want, err)
 			}
 			return w, nil
@@ -89,7 +89,7 @@ func DetectWall(want string) (Wall, error) {
 
 // probe runs a command behind the wall that proves both that it runs and that
 // a directory not in its view is closed.
-func probe(w Wall) error {
+func probe(ctx context.Context, w Wall) error {
 	open, closed, cleanup, err := probeDirs()
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func probe(w Wall) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	res, err := Run(ctx, cmd)
 	if err != nil {

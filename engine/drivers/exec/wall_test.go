@@ -16,7 +16,7 @@ import (
 func testWalls(t *testing.T) []Wall {
 	t.Helper()
 	walls := []Wall{}
-	b, err := DetectWall(WallBwrap)
+	b, err := DetectWall(t.Context(), WallBwrap)
 	if err != nil {
 		t.Fatalf("%v (apt-get install bubblewrap)", err)
 	}
@@ -25,7 +25,7 @@ func testWalls(t *testing.T) []Wall {
 		t.Log("isolation by user is left out: it needs root")
 		return walls
 	}
-	u, err := DetectWall(WallUser)
+	u, err := DetectWall(t.Context(), WallUser)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func testWalls(t *testing.T) []Wall {
 // workDir is a directory that other users can reach, which t.TempDir is not.
 func workDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "chant-test-")
+	dir, err := os.MkdirTemp("", "chant-test-") //nolint:usetesting // see above
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
@@ -154,7 +154,7 @@ func TestReadOnlyAndSharedPathsAreWhatTheySay(t *testing.T) {
 		t.Run(wall.Name(), func(t *testing.T) {
 			t.Parallel()
 			work, shared, lent := workDir(t), workDir(t), filepath.Join(workDir(t), "saved.tfplan")
-			err := errors.Join(os.WriteFile(lent, []byte("plan\n"), 0o400), os.Chmod(shared, 0o777), os.Chmod(filepath.Dir(lent), 0o711)) //nolint:gosec // a test's
+			err := errors.Join(os.WriteFile(lent, []byte("plan\n"), 0o400), os.Chmod(shared, 0o777), os.Chmod(filepath.Dir(lent), 0o711))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,14 +246,14 @@ func TestTheNumberOfProcessesIsLimitedForOtherUsers(t *testing.T) {
 
 func TestDetectWallNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	if w, err := DetectWall(WallAuto); err != nil || w.Name() != WallBwrap {
+	if w, err := DetectWall(t.Context(), WallAuto); err != nil || w.Name() != WallBwrap {
 		t.Errorf("auto gave %v, %v (apt-get install bubblewrap)", w, err)
 	}
-	if w, err := DetectWall(WallNone); err != nil || w.Name() != WallNone {
+	if w, err := DetectWall(t.Context(), WallNone); err != nil || w.Name() != WallNone {
 		t.Errorf("none gave %v, %v", w, err)
 	}
 	for want, text := range map[string]string{"docker": "unknown", WallSystemd: "bubblewrap"} {
-		if w, err := DetectWall(want); err == nil || !strings.Contains(err.Error(), text) {
+		if w, err := DetectWall(t.Context(), want); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s gave %v, %v", want, w, err)
 		}
 	}

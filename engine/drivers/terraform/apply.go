@@ -113,8 +113,7 @@ func unknown(root string) engine.Outcome {
 // unread is an apply whose outputs could not be read after it.
 func unread(err error) engine.Outcome {
 	const what = "applied, but its outputs can't be read"
-	var told *engine.Told
-	if errors.As(err, &told) {
+	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return engine.Outcome{Error: what + ": " + told.Error()}
 	}
 	return engine.Outcome{Error: what, Fault: err}

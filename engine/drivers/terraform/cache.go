@@ -70,7 +70,7 @@ func (w *workdir) keepPackage(pkg, dst string) error {
 		}
 		to := filepath.Join(tmp, "package", p[len(pkg):])
 		if e.IsDir() {
-			return os.MkdirAll(to, 0o755) //nolint:gosec // as above
+			return os.MkdirAll(to, 0o755)
 		}
 		return w.copyProviderFile(p, to)
 	})
@@ -94,7 +94,7 @@ func (w *workdir) copyProviderFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644|info.Mode().Perm()&0o111) //nolint:gosec // as above
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644|info.Mode().Perm()&0o111)
 	if err != nil {
 		return err
 	}

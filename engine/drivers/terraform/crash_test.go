@@ -152,7 +152,7 @@ func TestACancelledPlanIsAnErrorWithItsCause(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
 	d := s.driver()
-	if _, err := d.Engine(); err != nil {
+	if _, err := d.Engine(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	cause := errors.New("superseded by a push")

@@ -71,8 +71,11 @@ type Driver struct {
 	cfg     Config
 	binary  string
 	planner string
-	version func() (string, error)
 	dirs    keyedLock
+
+	asked      sync.Once
+	version    string
+	versionErr error
 }
 
 var (
@@ -116,24 +119,23 @@ func New(cfg Config) (*Driver, error) {
 		}
 	}
 	d := &Driver{cfg: cfg, binary: binary, planner: planner}
-	d.version = sync.OnceValues(d.detectVersion)
 	return d, nil
 }
 
 const versionTimeout = 30 * time.Second
 
 // Engine names the tool and its version, "terraform 1.11.4". The binary is
-// asked once.
-func (d *Driver) Engine() (string, error) {
-	v, err := d.version()
-	if err != nil {
-		return "", err
+// asked once, and for all who ask: not under the first one's context.
+func (d *Driver) Engine(ctx context.Context) (string, error) {
+	d.asked.Do(func() { d.version, d.versionErr = d.detectVersion(context.WithoutCancel(ctx)) })
+	if d.versionErr != nil {
+		return "", d.versionErr
 	}
-	return d.planner + " " + v, nil
+	return d.planner + " " + d.version, nil
 }
 
-func (d *Driver) detectVersion() (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
+func (d *Driver) detectVersion(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	tmp := os.TempDir()
 	res, err := exec.Run(ctx, exec.Cmd{

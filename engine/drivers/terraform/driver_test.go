@@ -39,7 +39,8 @@ func TestPlanApplyAndReadBack(t *testing.T) {
 	if diff := cmp.Diff([]string{"create terraform_data.net"}, entries(p)); diff != "" || p.NoChanges {
 		t.Errorf("first plan: no changes %v, entries (-want +got):\n%s", p.NoChanges, diff)
 	}
-	if p.Engine != "terraform 1.11.4" || p.Part.Member.Planner != "terraform" || p.Part.Member.PlanDigest == nil {
+	binary, version := toolVersion(t)
+	if name := filepath.Base(binary); p.Engine != name+" "+version || p.Part.Member.Planner != name || p.Part.Member.PlanDigest == nil {
 		t.Errorf("engine %q, member %+v", p.Engine, p.Part.Member)
 	}
 	if info, err := os.Stat(p.File); err != nil || info.Mode().Perm()&0o222 != 0 || within(s.checkout, p.File) {
@@ -239,9 +240,10 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot, "roots/net/x.tfvars": ""})
 	bin, log := shortDir(t), filepath.Join(s.state, "log")
-	script := "#!/bin/sh\necho \"$@\" >>" + log + "\nexec terraform \"$@\"\n"
+	binary, version := toolVersion(t)
+	script := "#!/bin/sh\necho \"$@\" >>" + log + "\nexec " + binary + " \"$@\"\n"
 	tofu := filepath.Join(bin, "tofu")
-	if err := os.WriteFile(tofu, []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(tofu, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s.target.Root.VarFiles = []string{"x.tfvars"}
@@ -249,7 +251,7 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 	s.target.Vars = map[string]digest.Value{"cidr": digest.StringOf("z")}
 	d := s.driver(func(c *Config) { c.Binary = tofu })
 	p := s.plan(d)
-	if p.Engine != "tofu 1.11.4" || p.Part.Member.Planner != "tofu" {
+	if p.Engine != "tofu "+version || p.Part.Member.Planner != "tofu" {
 		t.Errorf("engine %q, planner %q", p.Engine, p.Part.Member.Planner)
 	}
 	s.replan(d)
@@ -280,7 +282,7 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 
 func TestNewRefusesWhatCantWork(t *testing.T) {
 	t.Parallel()
-	none, err := exec.DetectWall(exec.WallNone)
+	none, err := exec.DetectWall(t.Context(), exec.WallNone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func TestAHostilePlanReadsNothingOfTheServer(t *testing.T) {
 	for _, name := range []string{exec.WallBwrap, exec.WallUser} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wall, err := exec.DetectWall(name)
+			wall, err := exec.DetectWall(t.Context(), name)
 			if name == exec.WallUser && os.Geteuid() != 0 {
 				t.Skip("isolation by user needs root")
 			}
@@ -89,7 +89,7 @@ func TestAHostilePlanReadsNothingOfTheServer(t *testing.T) {
 // something.
 func TestTheHostilePlanWouldReadItAllWithoutAWall(t *testing.T) {
 	t.Parallel()
-	none, err := exec.DetectWall(exec.WallNone)
+	none, err := exec.DetectWall(t.Context(), exec.WallNone)
 	if err != nil {
 		t.Fatal(err)
 	}

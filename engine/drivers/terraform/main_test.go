@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,16 +58,51 @@ func actAsServer(path string) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	wall, err := exec.DetectWall(s.Wall)
+	ctx := context.Background()
+	wall, err := exec.DetectWall(ctx, s.Wall)
 	if err != nil {
 		return err
 	}
-	d, err := New(Config{Binary: "terraform", StateDir: s.State, Scope: "repo prod", Wall: wall, Writable: []string{s.State}})
+	binary, err := tool()
 	if err != nil {
 		return err
 	}
-	_, err = d.Apply(context.Background(), s.planned(), nil)
+	d, err := New(Config{Binary: binary, StateDir: s.State, Scope: "repo prod", Wall: wall, Writable: []string{s.State}})
+	if err != nil {
+		return err
+	}
+	_, err = d.Apply(ctx, s.planned(), nil)
 	return err
+}
+
+// tool is the path of the terraform, or else the tofu, that is there.
+func tool() (string, error) {
+	for _, name := range []string{"terraform", "tofu"} {
+		if path, err := osexec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("neither terraform nor tofu is on PATH; install one of them to run this test")
+}
+
+// toolVersion asks the tool itself.
+func toolVersion(t *testing.T) (binary, version string) {
+	t.Helper()
+	binary, err := tool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := osexec.Command(binary, "version", "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said struct {
+		Version string `json:"terraform_version"`
+	}
+	if err := json.Unmarshal(out, &said); err != nil || said.Version == "" {
+		t.Fatalf("the version is %q: %v", out, err)
+	}
+	return binary, said.Version
 }
 
 // site is a checkout with one root, and the places around it.
@@ -106,7 +142,7 @@ func newSite(t *testing.T, files map[string]string) *site {
 		t.Fatal("bubblewrap is missing: apt-get install bubblewrap")
 	}
 	s := &site{t: t, checkout: shortDir(t), state: shortDir(t), lines: &lines{}}
-	if err := os.Chmod(s.state, 0o777); err != nil { //nolint:gosec // other users' state, in a test
+	if err := os.Chmod(s.state, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	s.write(s.checkout, files)
@@ -124,9 +160,9 @@ func newSite(t *testing.T, files map[string]string) *site {
 // shortDir is a temporary directory other users can pass through.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "chant-test-")
+	dir, err := os.MkdirTemp("", "chant-test-") //nolint:usetesting // its parents are closed to others
 	if err == nil {
-		err = os.Chmod(dir, 0o711) //nolint:gosec // a directory
+		err = os.Chmod(dir, 0o711)
 	}
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -142,7 +178,7 @@ func (s *site) write(dir string, files map[string]string) {
 	s.t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)) //nolint:gosec // a checkout
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -151,12 +187,16 @@ func (s *site) write(dir string, files map[string]string) {
 
 func (s *site) driver(change ...func(*Config)) *Driver {
 	s.t.Helper()
-	wall, err := exec.DetectWall(exec.WallAuto)
+	wall, err := exec.DetectWall(s.t.Context(), exec.WallAuto)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	binary, err := tool()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	cfg := Config{
-		Binary: "terraform", StateDir: s.state, Scope: "repo prod", Wall: wall,
+		Binary: binary, StateDir: s.state, Scope: "repo prod", Wall: wall,
 		Limits: exec.DefaultLimits(), Writable: []string{s.state},
 	}
 	for _, f := range change {
@@ -200,7 +240,7 @@ func (s *site) apply(d *Driver, p engine.Planned) engine.Outcome {
 func (s *site) fifo(name string) string {
 	s.t.Helper()
 	path := filepath.Join(s.state, name)
-	if err := errors.Join(syscall.Mkfifo(path, 0o666), os.Chmod(path, 0o666)); err != nil { //nolint:gosec // a test's
+	if err := errors.Join(syscall.Mkfifo(path, 0o666), os.Chmod(path, 0o666)); err != nil {
 		s.t.Fatal(err)
 	}
 	return path

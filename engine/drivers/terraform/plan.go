@@ -25,7 +25,7 @@ const savedPlan = "saved.tfplan"
 // Plan runs init, plan and show. The saved plan is copied out of reach at once
 // and shown from there, so that what is shown is what is hashed.
 func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (engine.Planned, error) {
-	name, err := d.Engine()
+	name, err := d.Engine(ctx)
 	if err != nil {
 		return engine.Planned{}, err
 	}

@@ -61,7 +61,7 @@ func TestAProviderWorksBehindEveryWall(t *testing.T) {
 	for _, name := range []string{exec.WallBwrap, exec.WallUser, exec.WallNone} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wall, err := exec.DetectWall(name)
+			wall, err := exec.DetectWall(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,7 @@ func TestOnlyDownloadedProvidersGetIntoTheCache(t *testing.T) {
 		"r[1]/.terraform/providers/registry.terraform.io/a/b/1.0.0/linux_x/p": "there already",
 		"elsewhere/p": "linked",
 	})
-	if err := os.Chmod(filepath.Join(s.checkout, "r[1]/.terraform/providers", pkg, "provider"), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.Chmod(filepath.Join(s.checkout, "r[1]/.terraform/providers", pkg, "provider"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(s.checkout, "elsewhere"), filepath.Join(s.checkout, "r[1]/.terraform/providers", filepath.Dir(pkg), "linked")); err != nil {
@@ -119,15 +119,16 @@ func TestProvidersOfTheCheckoutNeverGetIntoTheCache(t *testing.T) {
 func TestAnInitThatRefusesTheCacheDownloads(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
-	bin := filepath.Join(shortDir(t), "terraform")
+	binary, _ := toolVersion(t)
+	bin := filepath.Join(shortDir(t), filepath.Base(binary))
 	script := `#!/bin/sh
 if test "$1" = init && grep -q filesystem_mirror "$TF_CLI_CONFIG_FILE"; then
   echo "doesn't match any of the checksums previously recorded in the dependency lock file" >&2
   exit 1
 fi
-exec terraform "$@"
+exec ` + binary + ` "$@"
 `
-	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	d := s.driver(func(c *Config) { c.Binary, c.CacheDir = bin, shortDir(t) })

@@ -14,13 +14,15 @@ import (
 
 func TestErrorsNameTheRootAndWhatToDo(t *testing.T) {
 	t.Parallel()
+	binary, _ := toolVersion(t)
+	tf := filepath.Base(binary)
 	for name, tc := range map[string]struct {
 		main   string
 		change func(*engine.Target)
 		want   []string
 	}{
-		"a syntax error":      {main: "resource \"x\" {", want: []string{"root net", "terraform init exited with 1", "main.tf line"}},
-		"a failing plan":      {main: backend + "output \"o\" {\n  value = file(\"absent\")\n}\n", want: []string{"root net", "terraform plan exited with 1", "absent"}},
+		"a syntax error":      {main: "resource \"x\" {", want: []string{"root net", tf + " init exited with 1", "main.tf line"}},
+		"a failing plan":      {main: backend + "output \"o\" {\n  value = file(\"absent\")\n}\n", want: []string{"root net", tf + " plan exited with 1", "absent"}},
 		"a path in its words": {main: backend + "output \"o\" {\n  value = file(\"${abspath(path.root)}/absent\")\n}\n", want: []string{"root net", "roots/net/absent"}},
 		"an unset variable":   {main: backend + "variable \"v\" {}\n", want: []string{"root net", "\"v\""}},
 		"a missing directory": {

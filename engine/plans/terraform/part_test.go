@@ -214,11 +214,11 @@ func TestAddressesOfOddForm(t *testing.T) {
 
 // FuzzPart: no plan panics, and what gives a part composes or is refused.
 func FuzzPart(f *testing.F) {
-	real, err := os.ReadFile("testdata/rawplan-01-terraform-1.11.4.show.json")
+	show, err := os.ReadFile("testdata/rawplan-01-terraform-1.11.4.show.json")
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(real)
+	f.Add(show)
 	f.Add([]byte(`{"resource_changes":[{"address":"a.b[0]","deposed":"x","change":{"actions":["delete","create"],"before":{"a":[1,{"b":2}]},"after":{"a":null},"after_unknown":{"a":[true]},"before_sensitive":true,"after_sensitive":{"a":[{"b":"x"}]},"replace_paths":[["a",0]],"importing":{}}}],"output_changes":{"o":{"actions":["create"],"after":12345678901234567890}},"action_invocations":[{}],"deferred_changes":[{}],"complete":false,"errored":true}`))
 	f.Add([]byte(`{"configuration":{"root_module":{"resources":[{"provisioners":[{}]}],"module_calls":{"m":{"module":{}}}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
