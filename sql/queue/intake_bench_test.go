@@ -67,6 +67,7 @@ type acceptFunc func(ctx context.Context, guid string, body []byte) error
 
 // intake is the inbox with a worker that drains it.
 func intake(b *testing.B) (accept acceptFunc, drained func()) {
+	b.Helper()
 	d := sqltest.Open(b)
 	deliveries := store.NewDeliveries(d)
 	var inbox *store.Inbox
@@ -134,6 +135,7 @@ func drain(ctx context.Context, d *store.DB, deliveries store.Deliveries, inbox 
 // rowPerRequest commits each body to a database of its own at SQLite's own
 // synchronous(FULL).
 func rowPerRequest(b *testing.B) acceptFunc {
+	b.Helper()
 	d, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "rows.db")+"?_txlock=immediate&_journal_mode=WAL&_synchronous=FULL")
 	if err != nil {
 		b.Fatal(err)

@@ -184,10 +184,10 @@ func child(path string) error {
 	if err != nil {
 		return err
 	}
-	var print sync.Mutex
+	var printing sync.Mutex
 	say := func(format string, a ...any) {
-		print.Lock()
-		defer print.Unlock()
+		printing.Lock()
+		defer printing.Unlock()
 		fmt.Printf(format+"\n", a...)
 	}
 	config := queue.Config(slog.New(slog.DiscardHandler))

@@ -24,15 +24,15 @@ const (
 type checkpointer struct {
 	conn   *sql.DB
 	dirty  chan struct{} // has room for one
-	ctx    context.Context
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
 
-func startCheckpoints(conn *sql.DB) *checkpointer {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &checkpointer{conn: conn, dirty: make(chan struct{}, 1), ctx: ctx, cancel: cancel, ended: make(chan struct{})}
-	go c.run()
+// startCheckpoints works until close, however long ctx lasts.
+func startCheckpoints(ctx context.Context, conn *sql.DB) *checkpointer {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c := &checkpointer{conn: conn, dirty: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{})}
+	go c.run(ctx)
 	return c
 }
 
@@ -44,21 +44,21 @@ func (c *checkpointer) committed() {
 	}
 }
 
-func (c *checkpointer) run() {
+func (c *checkpointer) run(ctx context.Context) {
 	defer close(c.ended)
 	for {
 		select {
 		case <-c.dirty:
-		case <-c.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 		for pause := checkpointPause; pause > 0; {
 			select {
 			case <-time.After(pause):
-			case <-c.ctx.Done():
+			case <-ctx.Done():
 				return
 			}
-			if pause = 0; c.copy() > checkpointBacklog {
+			if pause = 0; c.copy(ctx) > checkpointBacklog {
 				pause = checkpointBusy
 			}
 		}
@@ -67,9 +67,9 @@ func (c *checkpointer) run() {
 
 // copy returns how many pages of the log are left. A failure is left to the
 // writer's own checkpoint, whose commit reports it.
-func (c *checkpointer) copy() int64 {
+func (c *checkpointer) copy(ctx context.Context) int64 {
 	var busy, log, done int64
-	if err := c.conn.QueryRowContext(c.ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &done); err != nil {
+	if err := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &done); err != nil {
 		return 0
 	}
 	return log - done

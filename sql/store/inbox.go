@@ -53,7 +53,8 @@ type accepted struct {
 	err   error
 }
 
-// NewInbox starts the one writer of d's deliveries. Close ends it.
+// NewInbox starts the one writer of d's deliveries. Close ends it, not ctx: what
+// was handed over is stored.
 func NewInbox(ctx context.Context, d *DB, wake Wake) (*Inbox, error) {
 	b := &Inbox{
 		db:      d,
@@ -62,7 +63,7 @@ func NewInbox(ctx context.Context, d *DB, wake Wake) (*Inbox, error) {
 		closing: make(chan struct{}),
 		closed:  make(chan struct{}),
 	}
-	go b.run()
+	go b.run(context.WithoutCancel(ctx))
 	return b, nil
 }
 
@@ -138,18 +139,18 @@ func (b *Inbox) Close() error {
 	return nil
 }
 
-func (b *Inbox) run() {
+func (b *Inbox) run(ctx context.Context) {
 	defer close(b.closed)
 	defer b.answers.Wait()
 	for {
 		select {
 		case w := <-b.queue:
-			b.commit(b.gather(w))
+			b.commit(ctx, b.gather(w))
 		case <-b.closing:
 			for {
 				select {
 				case w := <-b.queue:
-					b.commit(b.gather(w))
+					b.commit(ctx, b.gather(w))
 				default:
 					return
 				}
@@ -175,8 +176,8 @@ func (b *Inbox) gather(first *waiter) []*waiter {
 // commit stores a batch and has it answered. If one row spoils the transaction,
 // each is tried alone: a bad delivery must not lose its neighbours, the forge
 // sends nothing twice by itself.
-func (b *Inbox) commit(batch []*waiter) {
-	fresh, err := b.store(batch)
+func (b *Inbox) commit(ctx context.Context, batch []*waiter) {
+	fresh, err := b.store(ctx, batch)
 	switch {
 	case err == nil && len(b.queue) == 0:
 		b.answer(batch, fresh)
@@ -184,7 +185,7 @@ func (b *Inbox) commit(batch []*waiter) {
 		b.answers.Go(func() { b.answer(batch, fresh) })
 	case len(batch) > 1:
 		for _, w := range batch {
-			b.commit([]*waiter{w})
+			b.commit(ctx, []*waiter{w})
 		}
 	default:
 		batch[0].answer <- accepted{err: fmt.Errorf("storing a delivery: %w", err)}
@@ -202,8 +203,7 @@ func (b *Inbox) answer(batch []*waiter, fresh []bool) {
 
 // store runs under no request's context: a caller that leaves must not undo
 // what others wait for.
-func (b *Inbox) store(batch []*waiter) ([]bool, error) {
-	ctx := context.Background()
+func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
 	fresh := make([]bool, len(batch))
 	err := b.db.InLazyTx(ctx, func(tx *sql.Tx) error {
 		q, pending := new(db.Queries), false

@@ -68,14 +68,14 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, err), write.Close())
 	}
 	d := &DB{Write: write}
-	if err := d.openBeside(path); err != nil {
+	if err := d.openBeside(ctx, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), write.Close())
 	}
 	return d, nil
 }
 
 // openBeside opens what works beside the writer.
-func (d *DB) openBeside(path string) (err error) {
+func (d *DB) openBeside(ctx context.Context, path string) (err error) {
 	if d.Read, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}}); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (d *DB) openBeside(path string) (err error) {
 	if d.log, err = openLogSync(path); err != nil {
 		return err
 	}
-	d.checkpoints = startCheckpoints(copier)
+	d.checkpoints = startCheckpoints(ctx, copier)
 	return nil
 }
 
@@ -123,6 +123,7 @@ func queueUp(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
+	//nolint:staticcheck // deprecated for PostgreSQL's sake, where some migrations can't share a transaction; in SQLite all can
 	_, err = migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: riverVersion})
 	return err
 }

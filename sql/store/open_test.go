@@ -23,6 +23,7 @@ func tx(t *testing.T, d *store.DB, do func(*sql.Tx) error) {
 }
 
 func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {

@@ -167,8 +167,8 @@ func (s Plans) List(ctx context.Context, before int64, limit int) ([]Plan, error
 func lightPlans[R any](rows []R, light func(R) db.ListPlansRow) ([]Plan, error) {
 	out := make([]Plan, len(rows))
 	for i, r := range rows {
-		row, err := light(r), error(nil)
-		out[i], err = plan(db.Plan{
+		row := light(r)
+		p, err := plan(db.Plan{
 			ID: row.ID, RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, Number: row.Number, Head: row.Head,
 			BaseBranch: row.BaseBranch, BaseTip: row.BaseTip, Attempt: row.Attempt, Tree: row.Tree, Status: row.Status,
 			Digest: row.Digest, Error: row.Error, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt,
@@ -176,6 +176,7 @@ func lightPlans[R any](rows []R, light func(R) db.ListPlansRow) ([]Plan, error) 
 		if err != nil {
 			return nil, err
 		}
+		out[i] = p
 	}
 	return out, nil
 }
