@@ -50,7 +50,7 @@ func chant() int {
 		fmt.Fprintln(os.Stderr, "chant: finding the working directory:", err)
 		return cli.Failed
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // main is where contexts start
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {
 		<-ctx.Done()

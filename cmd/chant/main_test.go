@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,10 +56,27 @@ func setup(env *testscript.Env) error {
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(identity), 0o644); err != nil {
 		return err
 	}
+	if err := tool(env); err != nil {
+		return err
+	}
 	for _, pair := range []string{"HOME=" + home, "STATE=" + state, "CHANT_WRITABLE=" + state, "CI=true"} {
 		key, value, _ := strings.Cut(pair, "=")
 		env.Setenv(key, value)
 	}
+	return nil
+}
+
+// tool has a script run tofu where terraform, which it would run by itself, is
+// not there.
+func tool(env *testscript.Env) error {
+	if _, err := osexec.LookPath("terraform"); err == nil {
+		return nil
+	}
+	tofu, err := osexec.LookPath("tofu")
+	if err != nil {
+		return errors.New("neither terraform nor tofu is on PATH; install one of them to run these tests")
+	}
+	env.Setenv("CHANT_TERRAFORM", tofu)
 	return nil
 }
 
