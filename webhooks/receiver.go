@@ -118,8 +118,7 @@ func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 		buf.Grow(int(n) + bytes.MinRead) // ReadFrom wants room to see the end
 	}
 	if _, err := buf.ReadFrom(http.MaxBytesReader(w, req.Body, MaxBody)); err != nil {
-		var max *http.MaxBytesError
-		if errors.As(err, &max) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, tooLarge
 		}
 		return nil, &fault{http.StatusBadRequest, "the body could not be read to its end", err}
@@ -128,8 +127,7 @@ func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 }
 
 func refusal(err error) (int, Answer) {
-	var f *fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault](err); ok {
 		return f.status, Answer{Outcome: "refused", Reason: f.reason}
 	}
 	return http.StatusInternalServerError, Answer{Outcome: "refused", Reason: "internal error"}

@@ -62,8 +62,6 @@ const full = "jcs1-sha256:9b1f04c2a7d3e5f09b1f04c2a7d3e5f09b1f04c2a7d3e5f09b1f04
 
 var at = time.Date(2026, 11, 30, 14, 2, 7, 0, time.UTC)
 
-func ref[T any](v T) *T { return &v }
-
 func str(s string) digest.Value { return digest.StringOf(s) }
 
 func mustDigest(t testing.TB, s string) digest.Digest {
@@ -104,7 +102,7 @@ func estate(t testing.TB) report.Report {
 		},
 		RunsCode: map[string]report.RunsCode{"access": {Provisioners: []report.Provisioner{{Address: "null_resource.sync", Type: "local-exec"}}}},
 		Green: &report.Green{
-			Merges: []report.Merge{{Commit: strings.Repeat("1a2b3c4d5e", 4), PR: ref(14)}, {Commit: strings.Repeat("7777777777", 4), PR: ref(12), Approved: &d, ApprovedBy: []string{"github:alice"}}},
+			Merges: []report.Merge{{Commit: strings.Repeat("1a2b3c4d5e", 4), PR: new(14)}, {Commit: strings.Repeat("7777777777", 4), PR: new(12), Approved: &d, ApprovedBy: []string{"github:alice"}}},
 			Cover:  []report.Cover{{Member: "access", Status: report.Covered, By: &report.CoverBy{PR: 12, Digest: d}}, {Member: "net", Status: report.Uncovered, Reason: "aws_subnet.b: cidr_block is 10.0.9.0/24 now"}}},
 	}
 }

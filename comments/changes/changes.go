@@ -60,11 +60,11 @@ func Title(e changeset.Entry) string {
 	}
 	const shown = 12
 	for i, a := range e.Attributes {
-		switch {
-		case i == shown:
+		switch i {
+		case shown:
 			fmt.Fprintf(&b, " and %d more", len(e.Attributes)-shown)
 			return b.String()
-		case i == 0:
+		case 0:
 			b.WriteString(": ")
 		default:
 			b.WriteString(", ")

@@ -1,6 +1,9 @@
 package changes
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	context  = 2         // unchanged lines kept on each side of a change
@@ -45,7 +48,7 @@ func middle(a, b []string) []Line {
 	for i := range common {
 		common[i] = make([]int32, len(b)+1)
 	}
-	for i := len(a) - 1; i >= 0; i-- {
+	for i := range slices.Backward(a) {
 		for j := len(b) - 1; j >= 0; j-- {
 			if a[i] == b[j] {
 				common[i][j] = common[i+1][j+1] + 1

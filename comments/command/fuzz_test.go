@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 			if c.Line < 1 || c.Line > len(source) {
 				t.Fatalf("line %d of %d", c.Line, len(source))
 			}
-			for _, word := range strings.Fields(c.Raw) {
+			for word := range strings.FieldsSeq(c.Raw) {
 				if !strings.Contains(source[c.Line-1], word) {
 					t.Fatalf("line %d is %q, command is %q", c.Line, source[c.Line-1], c.Raw)
 				}

@@ -136,11 +136,12 @@ func rounds(in Input) string {
 	for _, r := range in.Report.Rounds[:min(len(in.Report.Rounds), 8)] {
 		fmt.Fprintf(&b, "**Round %d** at %s, %s: held back, because what they read is not what they were planned with.\n\n", r.Round, Inline(r.Gate), Text(string(r.Status)))
 		b.WriteString(reads(r))
-		if r.Status == report.WaveWaiting && !r.Digest.IsZero() {
+		switch {
+		case r.Status == report.WaveWaiting && !r.Digest.IsZero():
 			b.WriteString("\n" + copyBlock(fmt.Sprintf("round %d", r.Round), ApproveLine(r.Op, r.Gate, r.Digest), in.Ask.Sealed))
-		} else if len(r.ApprovedBy) > 0 {
+		case len(r.ApprovedBy) > 0:
 			b.WriteString("\nApproved by " + nameList(people(r.ApprovedBy), 10) + ".\n\n")
-		} else {
+		default:
 			b.WriteString("\n")
 		}
 	}

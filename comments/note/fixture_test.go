@@ -47,15 +47,13 @@ func digestOf(t testing.TB, hex string) digest.Digest {
 	return d
 }
 
-func ref[T any](v T) *T { return &v }
-
 func str(s string) digest.Value { return digest.StringOf(s) }
 
 // estate is the pull request of four members most cases start from.
 func estate(t testing.TB) Input {
 	t.Helper()
 	planned := func(component string, hex string, c report.Counts) report.Member {
-		return report.Member{Member: component, Component: component, PlanDigest: ref(digestOf(t, hex)), Status: report.MemberPlanned, Counts: c}
+		return report.Member{Member: component, Component: component, PlanDigest: new(digestOf(t, hex)), Status: report.MemberPlanned, Counts: c}
 	}
 	app := planned("app", "d4", report.Counts{})
 	app.UnknownInputs = []report.UnknownInput{{From: "data", Output: "endpoint"}}
@@ -89,7 +87,7 @@ func estate(t testing.TB) Input {
 		BaseBranch: "main", BaseTip: strings.Repeat("a07b33c91f", 4), ApplyOnMerge: true,
 		Ask: Ask{Approvers: []string{"org/platform"}, Excluded: []string{"dana", "lee"}},
 		Report: report.Report{
-			Stage: report.Plan, PR: ref(12), Env: "prod", Head: strings.Repeat("4e1c9a0b7d", 4), Base: strings.Repeat("00b33c91f5", 4),
+			Stage: report.Plan, PR: new(12), Env: "prod", Head: strings.Repeat("4e1c9a0b7d", 4), Base: strings.Repeat("00b33c91f5", 4),
 			Op: "pr-12", Gate: "pr-apply", Digest: digestOf(t, "9b1f04c2a7d3e5f0"), Status: report.Planned,
 			Approval: report.Approval{Status: report.Pending},
 			Selection: graph.Selection{Changed: []string{"access", "net"}, Dependents: []string{"app", "data"},
@@ -115,9 +113,9 @@ func greenApply(t testing.TB) Input {
 	r.Head, r.Base = strings.Repeat("1a2b3c4d5e", 4), strings.Repeat("0f9e8d7c6b", 4)
 	r.Green = &report.Green{Commit: r.Head, Base: r.Base,
 		Merges: []report.Merge{
-			{Commit: r.Head, PR: ref(14)},
+			{Commit: r.Head, PR: new(14)},
 			{Commit: strings.Repeat("c0ffee0000", 4)},
-			{Commit: strings.Repeat("7777777777", 4), PR: ref(12), Approved: ref(digestOf(t, "9b1f04c2a7d3e5f0")), ApprovedBy: []string{"github:alice"}}},
+			{Commit: strings.Repeat("7777777777", 4), PR: new(12), Approved: new(digestOf(t, "9b1f04c2a7d3e5f0")), ApprovedBy: []string{"github:alice"}}},
 		Cover: []report.Cover{
 			{Member: "access", Status: report.Covered, By: &report.CoverBy{PR: 12, Digest: digestOf(t, "9b1f04c2a7d3e5f0")}},
 			{Member: "app", Status: report.Uncovered, Reason: "app waits for an input and needs its own approval"},

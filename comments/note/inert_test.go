@@ -42,9 +42,9 @@ func digestFor(t *rapid.T) digest.Digest {
 	return d
 }
 
-func hostileString(max int) *rapid.Generator[string] {
+func hostileString(most int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(hostile), 0, max).Draw(t, "pieces"), "")
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(hostile), 0, most).Draw(t, "pieces"), "")
 	})
 }
 
@@ -158,7 +158,7 @@ func hostileInput(t *rapid.T) Input {
 	r.RunsCode = map[string]report.RunsCode{s("cmember"): {Provisioners: []report.Provisioner{{Address: s("paddress"), Type: s("ptype")}}, External: list("external"), DeferredReads: true}}
 	r.Rounds = []report.Round{{Round: 2, Gate: s("rgate"), Status: report.WaveApplied, ApprovedBy: list("rby"), Members: []report.RoundMember{{Member: s("rmember"), Reads: []report.Read{{From: s("rfrom"), Planned: s("planned"), Now: s("now")}}}}}}
 	r.Waves = []report.Wave{{Wave: 1, Gate: s("wgate"), Status: report.WaveStatus(s("wstatus")), ApprovedBy: list("wby")}}
-	r.Green = &report.Green{Merges: []report.Merge{{Commit: s("mcommit"), PR: ref(7), Approved: &r.Digest, ApprovedBy: list("mby")}}}
+	r.Green = &report.Green{Merges: []report.Merge{{Commit: s("mcommit"), PR: new(7), Approved: &r.Digest, ApprovedBy: list("mby")}}}
 	for _, m := range r.Members {
 		r.Green.Cover = append(r.Green.Cover, report.Cover{Member: m.Member, Status: report.Uncovered, Reason: s("reason")})
 	}

@@ -22,7 +22,7 @@ func TestNotesReadAsRecorded(t *testing.T) {
 			in.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: []string{"github:alice"}}
 		},
 		"plan-changed-after-review": func(in *Input) {
-			in.Report.Approval = report.Approval{Status: report.Changed, Approved: ref(digestOf(t, "51c0"))}
+			in.Report.Approval = report.Approval{Status: report.Changed, Approved: new(digestOf(t, "51c0"))}
 			old := *in.Report.ChangeSet
 			old.Entries = append([]changeset.Entry(nil), old.Entries...)
 			old.Entries[5].Action = changeset.Update
@@ -92,7 +92,7 @@ func TestApplyNotesReadAsRecorded(t *testing.T) {
 		},
 		"apply-plan-changed": func(in *Input) {
 			in.Report.Refusal = report.PlanChanged
-			in.Report.Approval = report.Approval{Status: report.Changed, Approved: ref(digestOf(t, "d181"))}
+			in.Report.Approval = report.Approval{Status: report.Changed, Approved: new(digestOf(t, "d181"))}
 			in.Report.Message = "The plan changed after review, so nothing was applied. approved: jcs1-sha256:d181...; planned now: jcs1-sha256:cef9.... Read the new plan, and if it is right, approve it: chant approve pr-2 pr-apply --plan jcs1-sha256:cef9...; then run the apply again."
 		},
 	} {
@@ -115,6 +115,7 @@ func TestAnswersReadAsRecorded(t *testing.T) {
 
 // manyDestroys is a plan whose names alone are far longer than a note.
 func manyDestroys(t testing.TB, n int) Input {
+	t.Helper()
 	in := estate(t)
 	doc := *in.Report.ChangeSet
 	for i := range n {
