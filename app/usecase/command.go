@@ -117,6 +117,9 @@ func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRe
 	}
 	for _, cmd := range parsed.Commands {
 		a, err := c.run(ctx, site, at, cmd)
+		if err == nil {
+			a, err = c.unlessCounted(ctx, site, comment, cmd, a)
+		}
 		if err = answered(&a, err); err != nil {
 			return "", err
 		}
@@ -229,8 +232,7 @@ func (c *Commander) react(ctx context.Context, site *Site, comment forges.Commen
 	if errors.Is(err, forges.ErrNotSupported) && reply == "" && r == forges.Counted {
 		reply = "Counted.\n"
 	}
-	var limited *forges.RateLimited
-	if errors.As(err, &limited) {
+	if _, limited := errors.AsType[*forges.RateLimited](err); limited {
 		return err
 	}
 	if reply == "" {
@@ -298,8 +300,7 @@ func (c *Commander) unlock(ctx context.Context, site *Site, comment forges.Comme
 	}
 	for _, run := range runs {
 		err := site.Leases.Unlock(ctx, project.LeaseKey(run.Apply.Report.Env, run.Apply.Member))
-		var held *lease.Held
-		if errors.As(err, &held) {
+		if held, ok := errors.AsType[*lease.Held](err); ok {
 			return refusal(note.HolderAlive, note.Refused{Holder: held.Holder, Since: parseStamp(held.Since)}), nil
 		}
 		if err != nil {
