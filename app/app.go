@@ -160,7 +160,7 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*h
 // end or parks them, and closes. listening is called with the address once
 // deliveries are taken.
 func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
-	listener, err := net.Listen("tcp", s.config.Listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
@@ -174,15 +174,15 @@ func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
 	case err = <-served:
 	case <-ctx.Done():
 	}
-	return errors.Join(err, s.close())
+	return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 }
 
 // stopGrace is how long running jobs may take to end before they are cancelled;
 // an apply's child outlives us under its supervisor.
 const stopGrace = 30 * time.Second
 
-func (s *Server) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+func (s *Server) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	err := s.http.Shutdown(ctx)
 	err = errors.Join(err, s.inbox.Close(), s.jobs.Stop(ctx), s.db.Close())

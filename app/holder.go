@@ -65,7 +65,7 @@ func identityOf(path string) (keptHolder, error) {
 	if err != nil {
 		return keptHolder{}, fmt.Errorf("opening who holds leases: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return keptHolder{}, fmt.Errorf("opening who holds leases: %w", err)

@@ -37,7 +37,10 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	terraform, err := osexec.LookPath("terraform")
 	if err != nil {
-		t.Fatal("terraform is not on PATH; install it to run this test")
+		terraform, err = osexec.LookPath("tofu")
+	}
+	if err != nil {
+		t.Fatal("neither terraform nor tofu is on PATH; install one of them to run this test")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)

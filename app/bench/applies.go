@@ -92,7 +92,9 @@ func (w *world) approved(ctx context.Context, value string, roots int) (*forgete
 	line := ""
 	err = await(ctx, "the note of "+value, func() (bool, error) {
 		for _, c := range w.repo.Comments(pr.Number) {
-			line += approveLine.FindString(c.Body)
+			if found := approveLine.FindString(c.Body); found != "" {
+				line = found
+			}
 		}
 		return line != "", nil
 	})

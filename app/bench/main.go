@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	short := flags.Bool("short", false, "small sizes and few rounds, to see that everything works; the figures mean little")
-	real := flags.Bool("real", false, "plan the storm of pushes with terraform itself, which takes ten minutes and more; otherwise a stand-in plans it")
+	tool := flags.Bool("real", false, "plan the storm of pushes with terraform itself, which takes ten minutes and more; otherwise a stand-in plans it")
 	chant := flags.String("chant", "bin/chant", "the program to measure")
 	flags.Usage = func() {
 		fmt.Fprintln(progress, "usage: bench [flags] [BAR ...]")
@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	b.short, b.real = *short, *real
+	b.short, b.real = *short, *tool
 	chosen, err := choose(flags.Args())
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // pushRate is how many pushes come each second; a push is two deliveries.
 const pushRate = 50
 
-// pushes pushes to a thousand pull requests and counts the planners that run
+// pushes makes pushes to a thousand pull requests and counts the planners that run
 // meanwhile.
 func pushes(ctx context.Context, b *bench) error {
 	w, ran, err := b.countedWorld(ctx)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -58,9 +60,7 @@ const readOnly = "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
 // state, and what more is given.
 func (s *server) configure(more map[string]any) error {
 	config := map[string]any{"listen": s.listen, "externalUrl": s.url(), "stateDir": s.stateDir()}
-	for k, v := range more {
-		config[k] = v
-	}
+	maps.Copy(config, more)
 	text, err := json.Marshal(config)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func processorTime(pid string) (own, children float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	var ticks [4]float64
 	for i := range ticks {
 		n, err := strconv.Atoi(fields[11+i])

@@ -113,7 +113,7 @@ func commonDir(top string) (string, error) {
 		return "", fmt.Errorf("finding the git directory: %s does not say gitdir", path)
 	}
 	own = below(top, own)
-	text, err = os.ReadFile(filepath.Join(own, "commondir")) //nolint:gosec // the person's own checkout names it
+	text, err = os.ReadFile(filepath.Join(own, "commondir"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return own, nil
 	}

@@ -41,7 +41,7 @@ func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 			continue
 		}
 		key = prefix + key
-		_, text := value.Addr().Interface().(encoding.TextUnmarshaler)
+		_, text := reflect.TypeAssert[encoding.TextUnmarshaler](value.Addr())
 		switch {
 		case !text && field.Type.Kind() == reflect.Struct:
 			out = appendLeaves(out, key+".", value)
@@ -76,7 +76,7 @@ func envName(key string) string {
 func (l leaf) set(text string) error { return setValue(l.value, text) }
 
 func setValue(v reflect.Value, text string) error {
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if u, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		return u.UnmarshalText([]byte(text))
 	}
 	switch v.Kind() {

@@ -70,7 +70,7 @@ func decode(text []byte, c *Config) error {
 
 var (
 	unknownField = regexp.MustCompile(`^(line \d+): field (.+) not found in type config\.(\w+)$`)
-	wrongKind    = regexp.MustCompile("^(line \\d+): cannot unmarshal .* into (.+)$")
+	wrongKind    = regexp.MustCompile(`^(line \d+): cannot unmarshal .* into (.+)$`)
 )
 
 // plain says in our words what the YAML library found.

@@ -48,7 +48,7 @@ func Play(ctx context.Context, o Options) error {
 	if p.World, err = New(ctx, dir, o.Terraform); err != nil {
 		return err
 	}
-	defer p.World.Close()
+	defer func() { _ = p.World.Close() }() // of a directory that is about to go
 	stop, err := p.serve(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *play) serve(ctx context.Context) (stop func(), err error) {
 		}
 		resp, err := http.Get("http://" + p.listen + "/readyz")
 		if err != nil {
-			return false, nil
+			return false, nil //nolint:nilerr // it does not listen yet
 		}
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK, nil
@@ -337,7 +337,7 @@ func (p *play) awaitStatus(ctx context.Context, sha, state, text string) error {
 // quote prints a note as text, up to what is folded.
 func (p *play) quote(pr *forgetest.Pull) {
 	text, _, _ := strings.Cut(p.note(pr), "<details>")
-	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		if !strings.HasPrefix(line, "<!--") {
 			fmt.Fprintf(p.Out, "    | %s\n", line)
 		}

@@ -110,7 +110,8 @@ func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept us
 	var held *lease.Held
 	var refusal *usecase.Refusal
 	// A later try has a chance where nothing of this one was wrong.
-	if err == nil || ctx.Err() != nil || errors.As(err, &held) || w.later(err) != err {
+	_, early := waits(err)
+	if err == nil || ctx.Err() != nil || early || errors.As(err, &held) {
 		return done, j, err
 	}
 	if a.Tries++; a.Tries < resumes && !errors.As(err, &refusal) {

@@ -155,7 +155,7 @@ func (g *gathering) take(ctx context.Context, d store.Delivery) {
 func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store.DeliveryState, error) {
 	event, err := g.jobs.Decode(d)
 	if err != nil {
-		return err.Error(), store.DeliveryFailed, nil
+		return err.Error(), store.DeliveryFailed, nil //nolint:nilerr // what is said of the delivery
 	}
 	if ignored, ok := event.(engine.Ignored); ok {
 		return ignored.Reason, store.DeliveryIgnored, nil

@@ -140,7 +140,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 // Stop lets running jobs end, and cancels those that have not when ctx is done.
 func (j *Jobs) Stop(ctx context.Context) error {
 	if err := j.client.Stop(ctx); err != nil {
-		hard, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		return j.client.StopAndCancel(hard)
 	}
@@ -252,14 +252,19 @@ func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref 
 // later turns a forge's rate limit, a remote that does not answer, or a lease that
 // was not renewed in time, into a later try of the job.
 func (j *Jobs) later(err error) error {
-	var limited *forges.RateLimited
-	if errors.As(err, &limited) {
-		return river.JobSnooze(max(time.Second, time.Until(limited.Until)))
-	}
-	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, lease.ErrLost) {
-		return river.JobSnooze(15 * time.Second)
+	if wait, ok := waits(err); ok {
+		return river.JobSnooze(wait)
 	}
 	return err
+}
+
+// waits tells whether a try failed only because it came too early, and for how
+// long to wait.
+func waits(err error) (time.Duration, bool) {
+	if limited, ok := errors.AsType[*forges.RateLimited](err); ok {
+		return max(time.Second, time.Until(limited.Until)), true
+	}
+	return 15 * time.Second, errors.Is(err, git.ErrUnreachable) || errors.Is(err, lease.ErrLost)
 }
 
 // finish completes a job in the transaction that stores what it found.

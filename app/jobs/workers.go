@@ -128,8 +128,8 @@ const patience = 3
 
 // broken tries the job again, and after a few tries says so on the commit.
 func (j *Jobs) broken(ctx context.Context, site *usecase.Site, job *rivertype.JobRow, sha, branch, stage string, err error) error {
-	if later := j.later(err); later != err || job.Attempt < patience || sha == "" {
-		return later
+	if _, early := waits(err); early || job.Attempt < patience || sha == "" {
+		return j.later(err)
 	}
 	if told := j.Settler.Broken(ctx, site, sha, branch, stage, fmt.Sprintf("job-%d", job.ID)); told != nil {
 		return errors.Join(err, told)

@@ -80,7 +80,10 @@ func newWorld(t testing.TB, p project, s settings) *world {
 	t.Helper()
 	terraform, err := osexec.LookPath("terraform")
 	if err != nil {
-		t.Fatal("terraform is not on PATH; install it to run this test")
+		terraform, err = osexec.LookPath("tofu")
+	}
+	if err != nil {
+		t.Fatal("neither terraform nor tofu is on PATH; install one of them to run this test")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)

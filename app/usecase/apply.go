@@ -91,8 +91,7 @@ func (st *Stage) Apply(ctx context.Context, in ApplyInput) (*Apply, error) {
 func (st *Stage) leased(ctx context.Context, site *Site, env, member string, do func(*lease.Lease) (*Apply, error)) (*Apply, error) {
 	key := project.LeaseKey(env, member)
 	held, err := site.Leases.Acquire(ctx, key, "apply-"+env, leaseTTL)
-	var other *lease.Held
-	if errors.As(err, &other) {
+	if other, ok := errors.AsType[*lease.Held](err); ok {
 		return nil, other
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -167,7 +168,7 @@ func (ex *execution) standing(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if err := record.Fence(a.State.Commit, shas(ex.line), attempt, applied, a.Token); err != nil {
-		return err.Error(), nil
+		return err.Error(), nil //nolint:nilerr // the answer: why not
 	}
 	if a.State.Via == record.ViaGate {
 		who := ex.in.Site.approvers(a.Policy.Env, a.greenRule())
@@ -287,9 +288,7 @@ func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome
 		if merged == nil {
 			merged = map[string]engine.Output{}
 		}
-		for k, v := range o.Outputs {
-			merged[k] = v
-		}
+		maps.Copy(merged, o.Outputs)
 		ex.outputs[ex.apply.Set.Members[member].Component] = merged
 		ex.mu.Unlock()
 	} else {
@@ -358,7 +357,7 @@ func (ex *execution) planInput() PlanInput {
 // target is the planned target with the apply credentials and this checkout.
 func (ex *execution) target(m *PlannedMember) (engine.Target, error) {
 	c := ex.components[m.Component]
-	return ex.planInput().target(c.Steps()[m.Step], m.Step, c, nil, ex.credentials)
+	return ex.planInput().target(c.Steps()[m.Step], c, nil, ex.credentials)
 }
 
 func (ex *execution) say(format string, args ...any) {

@@ -16,17 +16,17 @@ import (
 // Policy is what binds one env's gates, from the trusted declarations (pr-loop
 // decision 2).
 type Policy struct {
-	Env project.Env
+	Env project.Env `json:"env"`
 	// ReviewRules: only people who reviewed and did not write the change count.
-	ReviewRules bool
+	ReviewRules bool `json:"reviewRules"`
 	// Refuse names settings this version does not enforce; with one, no gate of
 	// the env opens.
-	Refuse []string
+	Refuse []string `json:"refuse"`
 	// Paths are those a pull request is planned for; empty means all.
-	Paths []string
+	Paths []string `json:"paths"`
 	// OnlyEnv: no other env declares a gate of this name, so a line without an
 	// environment can mean only this one.
-	OnlyEnv bool
+	OnlyEnv bool `json:"onlyEnv"`
 }
 
 // policyOf reads one env's policy from a declaration.
@@ -96,7 +96,7 @@ func approvedSide(snap *ledger.Snapshot, prefix string, d digest.Digest, sources
 	}
 	doc, err := changeset.Parse(data)
 	if err != nil || !doc.Verify() || !digest.Same(doc.Digest, d) {
-		return cover.Side{}, false, nil
+		return cover.Side{}, false, nil //nolint:nilerr // what does not read as d is not there
 	}
 	side.Doc = doc
 	if sourcesHash == "" {

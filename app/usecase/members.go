@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -42,30 +43,30 @@ type PlanInput struct {
 // PlanSet is what planning a selection came to: a document, and what an apply
 // needs to carry exactly these plans out.
 type PlanSet struct {
-	Selection graph.Selection
-	Document  *changeset.Document
+	Selection graph.Selection     `json:"selection"`
+	Document  *changeset.Document `json:"document"`
 	// Sources is the hash of what each member was planned from (pr-loop §5.11).
-	Sources map[string]string
-	Members map[string]*PlannedMember // by change-set member
+	Sources map[string]string         `json:"sources"`
+	Members map[string]*PlannedMember `json:"members"` // by change-set member
 	// Units and DependsOn are what an apply runs, in order.
-	Units     []run.Unit
-	DependsOn map[string][]string
+	Units     []run.Unit          `json:"units"`
+	DependsOn map[string][]string `json:"dependsOn"`
 	// Trees is the directory the plans ran in, "" where it was not kept.
-	Trees string
+	Trees string `json:"trees"`
 }
 
 // PlannedMember is one member of a PlanSet, JSON-serialisable so that an apply
 // survives a restart.
 type PlannedMember struct {
-	Component string
-	Step      int // index of the step in the component
+	Component string `json:"component"`
+	Step      int    `json:"step"` // index of the step in the component
 	// Planned is the zero value when the member failed to plan or is a hole.
-	Planned engine.Planned
+	Planned engine.Planned `json:"planned"`
 	// Reads are the upstream outputs the plan was made with, as hashes: what is
 	// kept holds no output's value.
-	Reads   []run.InputRead
-	Unknown []project.Read // reads without a value: the member is a hole
-	Error   string
+	Reads   []run.InputRead `json:"reads"`
+	Unknown []project.Read  `json:"unknown"` // reads without a value: the member is a hole
+	Error   string          `json:"error"`
 
 	cause error // what Error says, where it was planned just now
 }
@@ -233,11 +234,11 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 	if c == nil {
 		return merged, nil
 	}
-	for i, step := range c.Steps() {
+	for _, step := range c.Steps() {
 		if step.RootOf() == "" {
 			continue
 		}
-		target, err := in.target(step, i, c, nil, credentials)
+		target, err := in.target(step, c, nil, credentials)
 		if err != nil {
 			return nil, err
 		}
@@ -245,9 +246,7 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 		if err != nil {
 			return nil, fmt.Errorf("reading the outputs of %s: %w", c.Name, err)
 		}
-		for k, v := range outs {
-			merged[k] = v
-		}
+		maps.Copy(merged, outs)
 	}
 	return merged, nil
 }
@@ -307,7 +306,7 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 		return err
 	}
 	m.planned.Reads = p.reads(m)
-	target, err := p.in.target(m.step, m.index, m.component, values, p.credentials)
+	target, err := p.in.target(m.step, m.component, values, p.credentials)
 	if err != nil {
 		return err
 	}
@@ -367,8 +366,7 @@ func (p *planner) compose(ctx context.Context, selection graph.Selection, member
 func each[T any](items []T, f func(T)) {
 	var wg sync.WaitGroup
 	for _, item := range items {
-		wg.Add(1)
-		go func() { defer wg.Done(); f(item) }()
+		wg.Go(func() { f(item) })
 	}
 	wg.Wait()
 }

@@ -55,7 +55,7 @@ func (s *Site) boundAt(ctx context.Context, commit string) (bound, error) {
 func (s *Site) bound(ctx context.Context, tip string) (bound, error) {
 	b, err := s.boundAt(ctx, tip)
 	if err != nil && forPeople(err) != nil {
-		return undeclared(), nil
+		return undeclared(), nil //nolint:nilerr // as said above
 	}
 	return b, err
 }

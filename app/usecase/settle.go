@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -275,7 +276,7 @@ func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change
 		if rule, err = site.reviewRule(ctx, change, r.Base); err != nil {
 			return note.Input{}, err
 		}
-		ask.Excluded = append(rule.Authors, rule.Unresolved...)
+		ask.Excluded = slices.Concat(rule.Authors, rule.Unresolved)
 	}
 	if r.Status == report.Planned {
 		d, _, err := decide(ctx, snap, prefixOf(plan.Member), s.query(p, r.Op, r.Digest), site.approvers(p.Env, rule))

@@ -337,8 +337,7 @@ func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, 
 // gate that waited is asked again, since an approval may have come.
 func (s *Settler) applyDue(ctx context.Context, site *Site, branch, env, member string) (commit string, due bool, err error) {
 	t, err := s.greenTarget(ctx, ApplyInput{Site: site, Branch: branch, Env: env, Member: member})
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
+	if _, refused := errors.AsType[*Refusal](err); refused {
 		return "", false, nil
 	}
 	if err != nil || t.done || t.refusal != "" || !t.policy.Env.ApplyOnMerge {

@@ -34,7 +34,7 @@ func shownPath(prefix, hash string) (string, error) {
 func readShown(snap *ledger.Snapshot, prefix, hash string) (Shown, bool, error) {
 	path, err := shownPath(prefix, hash)
 	if err != nil {
-		return Shown{}, false, nil
+		return Shown{}, false, nil //nolint:nilerr // as said above
 	}
 	data, found, err := snap.Read(path)
 	if err != nil || !found {
@@ -42,7 +42,7 @@ func readShown(snap *ledger.Snapshot, prefix, hash string) (Shown, bool, error) 
 	}
 	var s Shown
 	if err := json.Unmarshal(data, &s); err != nil {
-		return Shown{}, false, nil
+		return Shown{}, false, nil //nolint:nilerr // as said above
 	}
 	if cover.SourcesHash(s.Sources) != hash {
 		return Shown{}, false, nil

@@ -99,7 +99,7 @@ type Stage struct {
 
 // Refusal is a decision not to go on, in words for people; the note, the
 // status and the command line show it as it stands.
-type Refusal struct{ Message string }
+type Refusal struct{ Message string } //nolint:errname // reads as what it is
 
 func (r *Refusal) Error() string { return r.Message }
 

@@ -10,8 +10,7 @@ import (
 // where an operator finds it. The text of a fault can name paths of this
 // machine.
 func (st *Stage) Words(err error) string {
-	var told *engine.Told
-	if errors.As(err, &told) {
+	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return told.Error()
 	}
 	if meant := forPeople(err); meant != nil {

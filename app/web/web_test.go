@@ -75,6 +75,7 @@ func mustDigest(t testing.TB, s string) digest.Digest {
 
 // estate is a green apply of four members, one failed and one held.
 func estate(t testing.TB) report.Report {
+	t.Helper()
 	d := mustDigest(t, full)
 	return report.Report{
 		Stage: report.Apply, Env: "prod", Op: "green-1a2b3c4d5e6f", Gate: "pr-apply", Digest: d, Status: report.Waiting,
@@ -114,6 +115,7 @@ func waitingGate() Gate {
 }
 
 func runPage(t testing.TB) Run {
+	t.Helper()
 	r := estate(t)
 	return Run{
 		Frame: Frame{Title: "Apply of prod", Section: "runs", User: "dana", CSRF: "token", Refresh: 5, NotIsolated: true},
@@ -132,6 +134,7 @@ func runPage(t testing.TB) Run {
 }
 
 func planPage(t testing.TB, query string) Plan {
+	t.Helper()
 	doc := estate(t).ChangeSet
 	members, found, total := PlanOf(doc, query)
 	return Plan{Frame: Frame{Title: "Plan for prod", Section: "runs", User: "dana"}, Repo: "acme/infra", Env: "prod", RunURL: "/r/812", Digest: full,
@@ -139,6 +142,7 @@ func planPage(t testing.TB, query string) Plan {
 }
 
 func pages(t testing.TB) map[string]Page {
+	t.Helper()
 	line := RunLine{URL: "/r/812", Repo: "acme/infra", Env: "prod", Stage: "apply", Status: "waiting", What: "1a2b3c4d5e6f", Verdict: "round 2 waits for 1 approval", At: at}
 	return map[string]Page{
 		"run":           runPage(t),
