@@ -95,6 +95,13 @@ func TestOnlyAStandingCommentOfAPersonWhoMayCounts(t *testing.T) {
 	if got := w.approvals(opOf(pr)); len(got) != 1 {
 		t.Errorf("%d approvals", len(got))
 	}
+	// The head moves on: the approval stays with the plan it names.
+	head := must(pr.Push(tf("app", plain("three")), w.Bob))(t)
+	w.awaitNote(pr, head[:12])
+	if strings.Contains(w.note(pr), "Approved by") {
+		t.Error("the approval of an older plan counts for the new one")
+	}
+	w.awaitReaction(say(alice, line), "confused")
 }
 
 // A revocation is final: an approval written before it never counts after it, in
@@ -102,7 +109,7 @@ func TestOnlyAStandingCommentOfAPersonWhoMayCounts(t *testing.T) {
 func TestNoApprovalWrittenBeforeARevocationCountsAfterIt(t *testing.T) {
 	t.Parallel()
 	for name, offset := range map[string]time.Duration{
-		"clocks agree": 0, "the forge's clock is an hour ahead": time.Hour, "the forge's clock is an hour behind": -time.Hour,
+		"the forge's clock is an hour ahead": time.Hour, "the forge's clock is an hour behind": -time.Hour,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
