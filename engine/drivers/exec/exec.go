@@ -195,6 +195,9 @@ func (p *process) live(begun chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := p.cmd.Start()
+	if err == nil {
+		standBack(p.cmd.Process.Pid)
+	}
 	begun <- err
 	if err == nil {
 		p.reap()

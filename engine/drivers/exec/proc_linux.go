@@ -20,6 +20,19 @@ func awaitExit(pid int) bool {
 	}
 }
 
+// nicer is how far children stand back: whoever waits for an answer of the
+// server is not held up by what it runs.
+const nicer = 5
+
+// standBack lowers the priority of a child that has just started, and so of all
+// it will start. Best effort.
+func standBack(pid int) {
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 minus the nice value
+	if err == nil {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, min(20-raw+nicer, 19))
+	}
+}
+
 // childrenOf lists the live direct children of a process.
 func childrenOf(parent int) []int {
 	entries, err := os.ReadDir("/proc")
