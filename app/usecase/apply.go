@@ -40,16 +40,19 @@ type ApplyInput struct {
 // Apply is one apply, JSON-serialisable: whoever loads it after a crash carries
 // on where it stopped.
 type Apply struct {
-	Branch string        `json:"branch"`
-	Policy Policy        `json:"policy"`
-	Member string        `json:"member,omitempty"`
-	Prefix string        `json:"prefix"`
-	Op     string        `json:"op"`
-	Token  string        `json:"token"` // of the attempt, drawn once
-	Dir    string        `json:"dir"`
-	Set    *PlanSet      `json:"set,omitempty"`
-	State  run.State     `json:"state"`
-	Report report.Report `json:"report"`
+	Branch string `json:"branch"`
+	Policy Policy `json:"policy"`
+	Member string `json:"member,omitempty"`
+	Prefix string `json:"prefix"`
+	Op     string `json:"op"`
+	Token  string `json:"token"` // of the attempt, drawn once
+	// Follows is the token of the attempt that stood before it planned, dead by
+	// then: it held the lease. Any other one is of a run that came later.
+	Follows string        `json:"follows,omitempty"`
+	Dir     string        `json:"dir"`
+	Set     *PlanSet      `json:"set,omitempty"`
+	State   run.State     `json:"state"`
+	Report  report.Report `json:"report"`
 	// Merges are the approved merges of the range, newest first, and Covering
 	// those of them that cover a member: their approvals must keep standing.
 	Merges   []record.Merge      `json:"merges,omitempty"`
@@ -149,7 +152,7 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Dir: in.Dir}
+	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir}
 	a.follow(in.Earlier, t.commit)
 	a.Op = project.OpGreen(t.commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {

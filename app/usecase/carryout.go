@@ -56,13 +56,16 @@ func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout
 		return err
 	}
 	if a.State.Halted == "" {
-		if err := ex.claim(ctx); err != nil {
-			var refusal *Refusal
-			if !errors.As(err, &refusal) {
-				return err
-			}
+		err := ex.claim(ctx)
+		var refusal *Refusal
+		switch {
+		case errors.Is(err, record.ErrTaken):
+			a.State.Halt("superseded: " + record.ErrTaken.Error())
+		case errors.As(err, &refusal):
 			a.refuse(report.NotGreen, refusal.Message)
 			return in.Journal.Save(ctx, a)
+		case err != nil:
+			return err
 		}
 	}
 	if err := ex.waves(ctx); err != nil {
@@ -122,7 +125,8 @@ func (ex *execution) prepare(ctx context.Context) error {
 }
 
 // claim pushes the attempt, which proves that the ledger can be written and
-// fences older commits off (decision 18). A resumed apply finds its own.
+// fences older commits off (decision 18). A resumed apply finds its own; one that
+// finds another's, which was not there when it planned, is over: ErrTaken.
 func (ex *execution) claim(ctx context.Context) error {
 	a := ex.apply
 	written, err := ex.in.Site.Ledger.Update(ctx, "Apply attempt", func(snap *ledger.Snapshot) ([]ledger.File, error) {
@@ -132,6 +136,9 @@ func (ex *execution) claim(ctx context.Context) error {
 		}
 		if attempt != nil && attempt.Token == a.Token {
 			return nil, nil
+		}
+		if attempt != nil && attempt.Token != a.Follows {
+			return nil, fmt.Errorf("%w, at %s", record.ErrTaken, attempt.StartedAt)
 		}
 		if err := record.Fence(a.State.Commit, shas(ex.line), attempt, applied, ""); err != nil {
 			return nil, &Refusal{Message: err.Error()}

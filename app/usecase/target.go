@@ -24,6 +24,8 @@ type target struct {
 	refusal      string // why it is not green
 	done         bool   // it is the commit last applied
 	first        bool   // nothing was applied to the env yet
+	// follows is the token of the attempt that stood when this was found.
+	follows string
 }
 
 // greenTarget finds the commit to apply, proves that it counts as green and
@@ -78,6 +80,9 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 	first, err := readBase(snap, t.prefix, in.Env)
 	if err != nil {
 		return err
+	}
+	if attempt != nil {
+		t.follows = attempt.Token
 	}
 	t.first = applied == nil
 	t.base = baseOf(t.commit, in.Base, t.line, attempt, applied, first, counting)
