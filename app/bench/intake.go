@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -178,11 +180,10 @@ func (t *target) post(ctx context.Context, transport *http.Transport) (time.Dura
 		return 0, err
 	}
 	took := time.Since(begin)
+	// Read to its end, so that the connection is used again.
+	_, err = io.Copy(io.Discard, resp.Body)
 	if resp.StatusCode != http.StatusAccepted {
 		err = fmt.Errorf("answer %d", resp.StatusCode)
 	}
-	if closing := resp.Body.Close(); err == nil {
-		err = closing
-	}
-	return took, err
+	return took, errors.Join(err, resp.Body.Close())
 }
