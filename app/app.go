@@ -169,6 +169,8 @@ func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(listener) }()
+	s.log.Info("serving", "address", listener.Addr().String(), "repositories", s.config.Repositories,
+		"terraform", s.config.Terraform, "isolation", s.config.Isolation, "state", s.config.StateDir)
 	listening(listener.Addr().String())
 	select {
 	case err = <-served:

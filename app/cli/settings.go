@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/chant-bot/chant/app/config"
@@ -28,15 +29,10 @@ func PrintConfig(h *Host, o ConfigOptions) error {
 	if err != nil {
 		return err
 	}
-	h.line(h.Stdout, trimFinal(c.Redacted()))
-	return nil
-}
-
-func trimFinal(text string) string {
-	if n := len(text); n > 0 && text[n-1] == '\n' {
-		return text[:n-1]
-	}
-	return text
+	// Redacted leaves the secrets out itself; what hides secrets in foreign text
+	// would take keys for values here.
+	_, err = fmt.Fprint(h.Stdout, c.Redacted())
+	return err
 }
 
 // VersionOptions are those of `chant version`.

@@ -35,8 +35,7 @@ type Config struct {
 	allowed       map[string]bool // of repositories, by foldRepo
 }
 
-// GitHub is one connection: an app, or a token in its stead. With neither the
-// server starts for its setup page.
+// GitHub is one connection: an app, or a token in its stead.
 type GitHub struct {
 	AppID          int64    `yaml:"appId" help:"Number of the app."`
 	PrivateKey     Secret   `yaml:"privateKey" help:"Private key of the app, PEM; best as a file: reference."`
@@ -108,8 +107,7 @@ func (c *Config) Instance() engine.Instance {
 	return engine.Instance{Kind: engine.GitHub, Host: hostOf(c.GitHub.WebURL)}
 }
 
-// Configured tells whether the forge can be talked to; without, only the setup
-// page works.
+// Configured tells whether the forge can be talked to.
 func (g GitHub) Configured() bool { return g.AppID != 0 || !g.Token.IsZero() }
 
 // Secrets are the webhook secrets as bytes.

@@ -147,7 +147,7 @@ func (p *play) serve(ctx context.Context) (stop func(), err error) {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
 	p.App.Deliver("http://"+p.listen+"/webhooks/github", p.Secret)
-	p.say("`chant serve` listens on http://%s, with a GitHub App's key against a GitHub on this machine", p.listen)
+	p.say("`chant serve` listens on http://%s, with a GitHub App's key against a GitHub on this machine, and in this demo alone without a wall around plans", p.listen)
 	return stop, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 	"github.com/chant-bot/chant/sql/store"
@@ -211,14 +212,38 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	} else {
 		page.Ended = row.Updated
 	}
-	if g := rep.Green; g != nil && g.Approve != "" {
-		page.Gates = append(page.Gates, gateOf(rep, repo, row, ""))
-	}
-	if rep.Refusal == report.NotApproved {
-		page.Message = "" // the gate below says it, with the line to copy
+	if err := s.runGates(r, &page, row, repo, a); err != nil {
+		return nil, err
 	}
 	page.Log, err = s.runLog(r, id)
 	return page, err
+}
+
+// runGates shows the gate the run waits at, or the approval it applied under. A
+// gate that a later run decided is no longer one to approve.
+func (s *Server) runGates(r *http.Request, page *web.Run, row store.Run, repo store.Repo, a *usecase.Apply) error {
+	rep := a.Report
+	if a.State.Via == record.ViaGate {
+		g := gateOf(rep, repo, row, "")
+		g.Status, g.ApprovedBy, g.Missing, g.Approve = "approved", rep.Approval.ApprovedBy, 0, ""
+		page.Gates = append(page.Gates, g)
+	}
+	if rep.Green == nil || rep.Green.Approve == "" {
+		return nil
+	}
+	newest, err := s.Facts.Runs.Newest(r.Context(), row.RunTarget)
+	if err != nil {
+		return err
+	}
+	if newest.ID != row.ID {
+		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
+		return nil
+	}
+	page.Gates = append(page.Gates, gateOf(rep, repo, row, ""))
+	if rep.Refusal == report.NotApproved {
+		page.Message = "" // the gate says it, with the line to copy
+	}
+	return nil
 }
 
 // runLog is the run's events as lines.

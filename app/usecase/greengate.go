@@ -34,12 +34,14 @@ func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *App
 		a.Warnings = append(a.Warnings, written.Warning)
 	}
 	if d.Satisfied {
-		if under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing()); !a.withoutHoles(under).Complete() {
-			a.refuse(report.NotApproved, a.notUnderApproval(under))
+		under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing())
+		if !a.withoutHoles(under).Complete() {
+			a.refuse(report.NotApproved, a.notUnderApproval(under, d.Record.Sources))
 			a.Report.Green.Cover = coverRows(under)
 			return nil
 		}
 		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: d.ApprovedBy}
+		a.Report.Green.Cover = coverRows(under)
 		a.allow(record.ViaGate, nil)
 		return a.start()
 	}

@@ -33,10 +33,14 @@ func (a *Apply) withoutHoles(r cover.Report) cover.Report {
 }
 
 // notUnderApproval says why the approval of this plan does not let it apply.
-func (a *Apply) notUnderApproval(r cover.Report) string {
+func (a *Apply) notUnderApproval(r cover.Report, sources string) string {
 	var reads []string
 	for _, v := range r.Uncovered() {
-		if !a.isHole(v.Member) {
+		switch {
+		case a.isHole(v.Member):
+		case sources == "":
+			return "the approval does not say for which sources it was given, so it does not cover what its digest leaves out; approve again in a comment, or on the command line with --from and the plan's report folder"
+		default:
 			return "the approval was given for other sources than the ones this commit has; approve this plan again"
 		}
 		for _, read := range a.Set.Members[v.Member].Unknown {

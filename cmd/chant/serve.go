@@ -35,5 +35,5 @@ func (s *Serve) Run() error {
 	if err != nil {
 		return err
 	}
-	return server.Run(ctx, func(addr string) { log.Info("listening", "address", addr) })
+	return server.Run(ctx, func(string) {})
 }

@@ -29,11 +29,20 @@ const (
 // queue itself.
 func Config(log *slog.Logger) *river.Config {
 	return &river.Config{
-		Logger:            log,
+		Logger:            slog.New(warnings{log.Handler()}),
 		PollOnly:          true,
 		FetchCooldown:     fetchCooldown,
 		FetchPollInterval: pollInterval,
 	}
+}
+
+// warnings keeps the queue's own chatter out of the log: what jobs do is logged
+// by those who work them.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
 // New is a client of the queue in d. Its jobs are inserted with InsertTx beside
