@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/forges/forgetest"
 )
 
@@ -63,6 +64,8 @@ var faults = []fault{
 	{name: "before the lease is pushed", stage: greening, request: pushed(leaseRefs), when: before},
 	{name: "the lease's push ends after the restart", stage: greening, request: pushed(leaseRefs), when: before, late: true},
 	{name: "after the lease was pushed", stage: greening, request: pushed(leaseRefs), when: after},
+	{name: "before the base of the apply is pushed", stage: greening, request: base, when: before},
+	{name: "after the base of the apply was pushed", stage: greening, request: base, when: after},
 	{name: "while the green commit is planned", stage: greening, command: "plan", place: "start"},
 	{name: "before the attempt is pushed", stage: greening, request: attempt, when: before},
 	{name: "after the attempt was pushed", stage: greening, request: attempt, when: after},
@@ -89,10 +92,17 @@ func pushed(prefix string) func(*world) func(request) bool {
 	return func(*world) func(request) bool { return push(prefix) }
 }
 
-// attempt and applyRecord are told apart by what terraform did in between.
-func attempt(w *world) func(request) bool {
-	return func(r request) bool { return push(ledgerRef)(r) && w.tool.runs("apply") == 0 }
+// base, attempt and applyRecord are the pushes of an apply, told apart by what is
+// there already and by what terraform did in between.
+func base(w *world) func(request) bool {
+	return func(r request) bool { return push(ledgerRef)(r) && !w.hasBase() }
 }
+
+func attempt(w *world) func(request) bool {
+	return func(r request) bool { return push(ledgerRef)(r) && w.hasBase() && w.tool.runs("apply") == 0 }
+}
+
+func (w *world) hasBase() bool { return len(w.onLedger(record.BasePath("", "prod"))) > 0 }
 
 func applyRecord(w *world) func(request) bool {
 	return func(r request) bool { return push(ledgerRef)(r) && w.tool.runs("apply") > 0 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/chant-bot/chant/engine/record"
 )
 
 // The server, the supervisor and terraform all die: nobody saw how the step
@@ -40,6 +42,37 @@ func TestAnApplyNobodySawEndIsPlannedAnewAndNotRepeated(t *testing.T) {
 	}
 	if got := w.applied("prod"); got != merge {
 		t.Errorf("the ledger says %q was applied", got)
+	}
+}
+
+// While a server was down another one applied in its place: what it had planned
+// before is over, and a fresh plan decides (decision 18).
+func TestARunThatWasTakenOverAppliesNoPlanOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRoot(), settings{})
+	w.start()
+	pr := w.propose("two", tf("app", plain("two")))
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	claimed := w.proxy.at(after, attempt(w))
+	w.green(merge)
+	claimed.wait(w.ctx, t)
+	w.server.kill()
+	claimed.on <- drop
+	planned := w.tool.runs("plan")
+
+	path := record.AttemptPath("", "prod")
+	other := must(record.ParseAttempt([]byte(w.git("show", ledgerRef+":"+path))))(t)
+	other.Token = "another server's"
+	must(w.Repo.Commit("chant/lifecycle", map[string]string{path: string(other.JSON())}, w.Bob))(t)
+	w.start()
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	w.holds("app", "two")
+	if n := w.tool.runs("plan") - planned; n != 1 {
+		t.Errorf("%d fresh plans, want one", n)
+	}
+	if n := w.tool.runs("apply"); n != 1 {
+		t.Errorf("terraform applied %d times", n)
 	}
 }
 
