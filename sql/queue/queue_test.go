@@ -105,6 +105,24 @@ func TestAJobRunsWhenTheTransactionThatQueuedItCommits(t *testing.T) {
 	}
 }
 
+func TestAJobThatNoTransactionOfOursCommittedIsFoundAllTheSame(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	ran := make(chan string, 1)
+	c := client(t, d, func(_ context.Context, job *river.Job[args]) error {
+		ran <- job.Args.Name
+		return nil
+	})
+	start(t, c)
+	// As the queue itself moves jobs that were put off.
+	if _, err := c.Insert(t.Context(), args{"by the queue"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if name := await(t, ran); name != "by the queue" {
+		t.Errorf("%s ran", name)
+	}
+}
+
 func jobs(t *testing.T, d *store.DB) (n int) {
 	t.Helper()
 	if err := d.Read.QueryRow("SELECT count(*) FROM river_job").Scan(&n); err != nil {
