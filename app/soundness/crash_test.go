@@ -2,6 +2,7 @@ package soundness_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,14 +137,7 @@ func (w *world) crashes(faults []fault) *forgetest.Pull {
 	w.t.Helper()
 	at := func(s stage, stimulus func()) {
 		w.t.Helper()
-		for _, f := range faults {
-			if f.stage == s {
-				w.strike(f, stimulus)
-				stimulus = func() {}
-			}
-		}
-		w.resume()
-		stimulus()
+		w.struck(slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return f.stage != s }), stimulus)
 	}
 	w.settledBranch() // so that the next push is the one that is meant
 	var pr *forgetest.Pull
@@ -250,6 +244,11 @@ func (w *world) saidOnce(pr *forgetest.Pull) {
 	if people != 1 || notes != 1 {
 		w.t.Errorf("%d comments of alice and %d notes, want one each", people, notes)
 	}
+	w.statusesOnce(pr)
+}
+
+func (w *world) statusesOnce(pr *forgetest.Pull) {
+	w.t.Helper()
 	for _, sha := range []string{pr.Head(), pr.MergeCommit()} {
 		last := map[string]string{}
 		for _, s := range w.Repo.AllStatuses(sha) {
