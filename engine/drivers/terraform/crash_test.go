@@ -112,10 +112,11 @@ func TestAnApplyWhoseSupervisorDiedIsUnknownAndNeverRepeated(t *testing.T) {
 func TestAFailedApplyIsRecoveredAsFailed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": backend + "resource \"terraform_data\" \"d\" {\n  provisioner \"local-exec\" {\n    command = \"echo why >&2; exit 1\"\n  }\n}\n"})
+	binary, _ := toolVersion(t)
 	d := s.driver()
 	p := s.plan(d)
 	out, err := d.Apply(context.Background(), p, nil)
-	if err != nil || !strings.Contains(out.Error, "root net: terraform apply exited with 1") {
+	if err != nil || !strings.Contains(out.Error, "root net: "+filepath.Base(binary)+" apply exited with 1") {
 		t.Errorf("applied %+v, %v", out, err)
 	}
 	again, found, err := d.Recover(context.Background(), p)

@@ -249,7 +249,7 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 	s.target.Root.VarFiles = []string{"x.tfvars"}
 	s.target.Root.BackendConfig["workspace_dir"] = filepath.Join(s.state, "ws")
 	s.target.Vars = map[string]digest.Value{"cidr": digest.StringOf("z")}
-	d := s.driver(func(c *Config) { c.Binary = tofu })
+	d := s.driver(func(c *Config) { c.Binary, c.Writable = tofu, append(c.Writable, filepath.Dir(binary)) })
 	p := s.plan(d)
 	if p.Engine != "tofu "+version || p.Part.Member.Planner != "tofu" {
 		t.Errorf("engine %q, planner %q", p.Engine, p.Part.Member.Planner)

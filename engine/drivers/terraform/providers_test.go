@@ -131,7 +131,9 @@ exec ` + binary + ` "$@"
 	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d := s.driver(func(c *Config) { c.Binary, c.CacheDir = bin, shortDir(t) })
+	d := s.driver(func(c *Config) {
+		c.Binary, c.CacheDir, c.Writable = bin, shortDir(t), append(c.Writable, filepath.Dir(binary))
+	})
 	if got := entries(s.plan(d)); len(got) != 1 {
 		t.Errorf("entries %v", got)
 	}
