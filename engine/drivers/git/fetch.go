@@ -22,8 +22,12 @@ func (c *Clone) Fetch(ctx context.Context, refspecs ...string) error {
 	if len(refspecs) == 0 {
 		refspecs = []string{"+refs/heads/*:refs/remotes/" + c.remote + "/*", ciTagRefspec}
 	}
-	return c.fetches.do(ctx, strings.Join(refspecs, " "), func(ctx context.Context) error {
-		return c.fetchNew(ctx, refspecs, func() error { return c.fetch(ctx, refspecs) })
+	asked, moved := c.ask(ctx, refspecs)
+	if !moved {
+		return nil
+	}
+	return c.fetches.do(ctx, asked.key(refspecs), func(ctx context.Context) error {
+		return c.fetchMoved(ctx, refspecs, asked)
 	})
 }
 

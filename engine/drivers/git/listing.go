@@ -60,25 +60,55 @@ func (r *remoteRefs) forget() {
 	}
 }
 
-// fetchNew runs fetch unless the remote holds what it held before the last one.
-// Refspecs fetched for the first time are not asked for: it may be the only one.
-func (c *Clone) fetchNew(ctx context.Context, refspecs []string, fetch func() error) error {
-	r := c.listed
-	before, moves := r.snapshot(refspecs)
-	var now []listing
-	if before != nil {
-		if now = c.list(ctx, refspecs); slices.Equal(before, now) && !slices.ContainsFunc(now, listing.unknown) {
-			return nil
+// answer is what the remote listed when it was asked, and how often anybody had
+// been made to forget by then.
+type answer struct {
+	now   []listing // nil: it was not asked
+	moves int
+}
+
+// key tells fetches that bring different things apart: who saw the remote moved
+// on must not be content with a fetch that started before.
+func (a answer) key(refspecs []string) string {
+	var b strings.Builder
+	for i, spec := range refspecs {
+		b.WriteString(spec + "\n")
+		if a.now != nil {
+			b.WriteString(a.now[i].lines)
 		}
 	}
-	if err := fetch(); err != nil {
+	return b.String()
+}
+
+// ask tells whether the remote holds something else than before the last fetch
+// of these refspecs. Those fetched for the first time are not asked for: it may
+// be the only one.
+func (c *Clone) ask(ctx context.Context, refspecs []string) (a answer, moved bool) {
+	before, moves := c.listed.snapshot(refspecs)
+	a.moves = moves
+	if before == nil {
+		return a, true
+	}
+	a.now = c.list(ctx, refspecs)
+	return a, !same(before, a.now)
+}
+
+// fetchMoved fetches, unless somebody else did since the remote was asked.
+func (c *Clone) fetchMoved(ctx context.Context, refspecs []string, a answer) error {
+	if before, moves := c.listed.snapshot(refspecs); moves == a.moves && same(before, a.now) {
+		return nil
+	}
+	if err := c.fetch(ctx, refspecs); err != nil {
 		return err
 	}
-	r.remember(refspecs, now, moves)
+	c.listed.remember(refspecs, a.now, a.moves)
 	return nil
 }
 
-func (l listing) unknown() bool { return !l.known }
+// same tells whether two answers are known and equal.
+func same(before, now []listing) bool {
+	return now != nil && slices.Equal(before, now) && !slices.ContainsFunc(now, func(l listing) bool { return !l.known })
+}
 
 // snapshot is what is remembered of refspecs, nil when none was ever fetched or
 // there is no asking.
