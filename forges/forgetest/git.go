@@ -121,8 +121,16 @@ func (r *Repo) isAncestor(ctx context.Context, old, tip string) bool {
 
 // revList lists commits oldest first.
 func (r *Repo) revList(ctx context.Context, args ...string) ([]string, error) {
+	span := strings.Join(args, " ")
+	if known, ok := r.spans.Load(span); ok {
+		return slices.Clone(known.([]string)), nil
+	}
 	out, err := r.f.git(ctx, r.dir, nil, append([]string{"rev-list", "--topo-order", "--reverse"}, args...)...)
-	return strings.Fields(out), err
+	shas := strings.Fields(out)
+	if from, to, ok := strings.Cut(span, ".."); ok && err == nil && fullSHA(from) && fullSHA(to) {
+		r.spans.Store(span, slices.Clone(shas)) // between two commits nothing ever changes
+	}
+	return shas, err
 }
 
 // commitInfo is a commit as the API shows it.

@@ -37,6 +37,7 @@ type Repo struct {
 	checks        []*checkRun
 	suites        map[string]int64 // by app slug and sha
 	known         sync.Map         // sha to commitInfo
+	spans         sync.Map         // "sha..sha" to the shas between
 }
 
 // CreateRepo makes an empty private repository; the owner becomes an
