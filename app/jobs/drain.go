@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// drained is how many deliveries are worked off in one transaction.
-	drained = 100
+	// drained is how many deliveries are worked off in one transaction. One that
+	// comes meanwhile is stored after it, so it must be short.
+	drained = 20
 	// mostYield is how long deliveries that rush in hold up what those stored
 	// before ask for.
 	mostYield = time.Second
