@@ -104,8 +104,13 @@ func (j *Journal) Kept() bool {
 	return j.id != 0
 }
 
-// Save stores the apply and what happened since the last Save.
+// Save stores the apply and what happened since the last Save. Its last word is
+// left to SaveTx, in the transaction that queues what follows from it: a crash
+// between the two would leave an apply that ended and that nobody is told of.
 func (j *Journal) Save(ctx context.Context, a *usecase.Apply) error {
+	if a.Report.Status != report.Planned {
+		return nil
+	}
 	kept := j.Kept()
 	err := j.facts.DB.InTx(ctx, func(tx *sql.Tx) error { return j.SaveTx(ctx, tx, a) })
 	if err != nil && !kept {

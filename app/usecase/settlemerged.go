@@ -96,7 +96,8 @@ func (m merged) settle(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if !found || !run.applied() {
+	// A run that is not over says by itself how it ended.
+	if !found || run.Status == RunEnded && !run.applied() {
 		applied, err := m.site.appliedWith(ctx, m.snap, m.change.BaseBranch, m.at.member, m.policy.Env.Name, m.change.MergeCommit)
 		if err != nil {
 			return false, err
