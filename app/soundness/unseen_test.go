@@ -76,6 +76,31 @@ func TestARunThatWasTakenOverAppliesNoPlanOfItsOwn(t *testing.T) {
 	}
 }
 
+// The record is on the ledger and the server dies before it told anybody: a pull
+// request that was looked at meanwhile is told all the same.
+func TestAPullRequestIsToldOfAnApplyThatWasKilledAtItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRoot(), settings{})
+	w.start()
+	pr := w.propose("two", tf("app", plain("two")))
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	recorded := w.proxy.at(after, applyRecord(w))
+	w.green(merge)
+	recorded.wait(w.ctx, t)
+	must(w.Forge.As(w.Alice).Review(pr, "APPROVE", ""))(t) // it is settled for that
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "applying")
+	released := w.proxy.at(after, removal(leaseRefs))
+	recorded.on <- goOn
+	released.wait(w.ctx, t)
+	w.server.kill()
+	released.on <- drop
+	w.start()
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	w.awaitNote(pr, "applied")
+	w.ended(pr, "two")
+}
+
 // descendants are the processes that a process started, and theirs.
 func descendants(t *testing.T, pid int) []int {
 	t.Helper()
