@@ -28,7 +28,7 @@ func TestTwoMergesCoverAPlanOfBothAndNoOlderCommitFollows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, project{roots: []root{{name: "one", tf: plain("a")}, {name: "two", tf: plain("a")}}}, settings{})
 	w.start()
-	w.begin2()
+	w.begin()
 	first := w.propose("first", tf("one", plain("b")))
 	w.approved(first)
 	older := w.merged(first, "squash")
@@ -58,14 +58,6 @@ func TestTwoMergesCoverAPlanOfBothAndNoOlderCommitFollows(t *testing.T) {
 	if got := w.applied("prod"); got != newer {
 		t.Errorf("the ledger says %s was applied, want %s", got, newer)
 	}
-}
-
-// begin2 is begin for a world whose roots hold something already.
-func (w *world) begin2() {
-	w.t.Helper()
-	head := must(w.Repo.Head("main"))(w.t)
-	w.green(head)
-	w.awaitStatus(head, "chant/apply", "pending", "not covered")
 }
 
 // approvedPlan has alice approve the plan of one head.

@@ -112,7 +112,7 @@ func (w *world) populate(p project) {
 	w.Repo = must(w.Forge.CreateRepo("acme", "infra"))(w.t)
 	w.Repo.SetPermission(w.Alice, "admin")
 	w.Repo.SetPermission(w.Bob, "write")
-	must(w.Repo.Commit("main", map[string]string{"README.md": "A world.\n"}, w.Alice))(w.t)
+	// A first commit is not recorded, since there is nothing to measure it from.
 	must(w.Repo.Commit("main", w.files(p), w.Alice))(w.t)
 	w.App = must(w.Forge.CreateApp(forgetest.AppOptions{Slug: "chant", Owner: "acme"}))(w.t)
 	must(w.App.Install("acme"))(w.t)
@@ -281,12 +281,11 @@ func (w *world) awaitNote(pr *forgetest.Pull, text string) {
 
 var approveLine = regexp.MustCompile(`(?m)^chant approve (\S+) (\S+) --plan (jcs1-sha256:[0-9a-f]{64})$`)
 
-// begin makes what main holds the commit last applied, so that what comes is
-// measured from it. It applies what the roots hold: nothing, or what needs no
-// approval.
+// begin makes a commit that changes nothing the one last applied, so that what
+// comes is measured from it.
 func (w *world) begin() {
 	w.t.Helper()
-	head := must(w.Repo.Head("main"))(w.t)
+	head := must(w.Repo.Commit("main", map[string]string{"README.md": "A world.\n"}, w.Alice))(w.t)
 	w.green(head)
 	w.awaitStatus(head, "chant/apply", "success", "nothing to apply")
 }
