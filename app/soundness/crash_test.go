@@ -221,6 +221,7 @@ func (w *world) ended(pr *forgetest.Pull, value string) {
 	if lines := w.gateLines("green-" + merge[:12]); len(lines) > 0 {
 		w.t.Errorf("the green gate was asked: %+v", lines)
 	}
+	w.settledBranch()
 	w.saidOnce(pr)
 	w.server.stop()
 	w.settled()

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,8 +53,7 @@ func TestDeliveriesDoubledReorderedAndReplayedChangeNothing(t *testing.T) {
 		all := w.Forge.Deliveries()
 		fresh := all[sent:]
 		sent = len(all)
-		for i := len(fresh) - 1; i >= 0; i-- {
-			d := fresh[i]
+		for _, d := range slices.Backward(fresh) {
 			for range 2 {
 				w.post(d.Header, d.Body, http.StatusAccepted)
 			}
@@ -117,16 +117,16 @@ func TestADeliveryThatIsNotOursIsAnsweredAndDoesNothing(t *testing.T) {
 	w.settledBranch()
 	pr := w.propose("two", tf("app", plain("two")))
 	must(other.Commit("main", map[string]string{"a": "b"}, w.Bob))(t)
-	real, foreign := w.dropped("pull_request", w.Repo), w.dropped("push", other)
+	ours, foreign := w.dropped("pull_request", w.Repo), w.dropped("push", other)
 
 	stored := func() int { return w.count(`SELECT count(*) FROM deliveries`) }
 	start := stored()
-	w.post(signed("pull_request", "g1", "another secret", real.Body), real.Body, http.StatusUnauthorized)
-	unsigned := real.Header.Clone()
+	w.post(signed("pull_request", "g1", "another secret", ours.Body), ours.Body, http.StatusUnauthorized)
+	unsigned := ours.Header.Clone()
 	unsigned.Del("X-Hub-Signature-256")
-	w.post(unsigned, real.Body, http.StatusUnauthorized)
-	tampered := bytes.Replace(real.Body, []byte(`"opened"`), []byte(`"closed"`), 1)
-	w.post(real.Header, tampered, http.StatusUnauthorized)
+	w.post(unsigned, ours.Body, http.StatusUnauthorized)
+	tampered := bytes.Replace(ours.Body, []byte(`"opened"`), []byte(`"closed"`), 1)
+	w.post(ours.Header, tampered, http.StatusUnauthorized)
 	if n := stored() - start; n != 0 {
 		t.Errorf("%d deliveries nobody signed were stored", n)
 	}
@@ -141,13 +141,13 @@ func TestADeliveryThatIsNotOursIsAnsweredAndDoesNothing(t *testing.T) {
 		t.Errorf("%d deliveries that cannot be read were stored", n)
 	}
 
-	w.post(signed("star", "g4", w.Secret, real.Body), real.Body, http.StatusAccepted)
+	w.post(signed("star", "g4", w.Secret, ours.Body), ours.Body, http.StatusAccepted)
 	w.post(foreign.Header, foreign.Body, http.StatusAccepted)
 	w.settledBranch()
 	if n := w.count(`SELECT count(*) FROM plans`) + w.count(`SELECT count(*) FROM deliveries WHERE state NOT IN ('ignored')`); n != 0 {
 		t.Errorf("something was done: %d", n)
 	}
-	w.post(real.Header, real.Body, http.StatusAccepted)
+	w.post(ours.Header, ours.Body, http.StatusAccepted)
 	w.awaitStatus(pr.Head(), "chant/plan", "success", "planned")
 }
 

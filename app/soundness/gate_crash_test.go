@@ -31,6 +31,9 @@ func TestAKilledServerAsksRefusesAndCountsOnce(t *testing.T) {
 		},
 	}
 	for name, faults := range loops {
+		if name != "after" && !heavy {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, oneRoot(), settings{})

@@ -7,6 +7,7 @@ package soundness_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -33,6 +34,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given { // most of a test is waiting for other processes
+		_ = flag.Set("test.parallel", "4") // it is a number
 	}
 	os.Exit(m.Run())
 }

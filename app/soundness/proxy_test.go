@@ -23,7 +23,6 @@ type proxy struct {
 
 	mu     sync.Mutex
 	points []*point
-	seen   []request
 }
 
 // request is one request of the server's.
@@ -101,7 +100,6 @@ func (pt *point) wait(ctx context.Context, t testing.TB) {
 func (p *proxy) take(r request) *point {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen = append(p.seen, r)
 	for i, pt := range p.points {
 		if pt.match(r) {
 			p.points = append(p.points[:i:i], p.points[i+1:]...)
@@ -109,13 +107,6 @@ func (p *proxy) take(r request) *point {
 		}
 	}
 	return nil
-}
-
-// requests lists what the server asked for so far.
-func (p *proxy) requests() []request {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]request(nil), p.seen...)
 }
 
 func (p *proxy) release() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// tool is terraform behind a script that writes down every run of it, and can
+// tool is terraform, or tofu, behind a script that writes down every run of it, and can
 // hold one before it starts or after it ended.
 type tool struct {
 	path, dir string
@@ -34,7 +34,7 @@ exit $code
 
 func newTool(t testing.TB, dir, terraform string) *tool {
 	t.Helper()
-	s := &tool{path: filepath.Join(dir, "bin", "terraform"), dir: filepath.Join(dir, "runs-of-terraform"), terraform: terraform}
+	s := &tool{path: filepath.Join(dir, "bin", filepath.Base(terraform)), dir: filepath.Join(dir, "runs-of-terraform"), terraform: terraform}
 	for _, d := range []string{filepath.Dir(s.path), s.dir} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)

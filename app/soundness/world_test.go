@@ -150,7 +150,7 @@ func (w *world) files(p project) map[string]string {
 		files["roots/"+r.name+"/main.tf"] = r.tf
 	}
 	files["chant.workspace.json"] = w.json(declaration)
-	files["chant.config.json"] = w.json(object{"lexicons": []string{"terraform"}, "terraform": object{"binary": "terraform", "roots": roots}})
+	files["chant.config.json"] = w.json(object{"lexicons": []string{"terraform"}, "terraform": object{"binary": filepath.Base(w.Terraform), "roots": roots}})
 	return files
 }
 
