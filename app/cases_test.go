@@ -118,7 +118,7 @@ func (w *world) edits(changes ...[3]string) map[string]string {
 	return files
 }
 
-func TestEveryCommentGetsOneVisibleOutcome(t *testing.T) {
+func TestEveryCommentGetsOneVisibleOutcome(t *testing.T) { //nolint:tparallel // one conversation, in order
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.serve()
@@ -195,7 +195,7 @@ func (w *world) awaitJobs(kind, args string, n int) {
 
 func (w *world) jobs(kind, args string) int {
 	n := 0
-	for _, l := range strings.Split(w.serverLog(), "\n") {
+	for l := range strings.SplitSeq(w.serverLog(), "\n") {
 		if strings.Contains(l, `msg="job done"`) && strings.Contains(l, "kind="+kind+" ") && strings.Contains(l, args) {
 			n++
 		}

@@ -185,6 +185,7 @@ func (w *world) propose(branch, root, old, now string) *forgetest.Pull {
 }
 
 func must(t *testing.T) func(any, error) any {
+	t.Helper()
 	return func(v any, err error) any {
 		t.Helper()
 		if err != nil {

@@ -168,9 +168,12 @@ func TestAnAbandonedApplyIsOverAndAFreshOneDecides(t *testing.T) {
 		net    run.Status
 	}{
 		"nothing started": {func(*testing.T, *run.State) {}, report.Waiting, run.Pending},
-		"one may be running": {func(t *testing.T, s *run.State) { move(t, s.Start("net")) },
-			report.Failed, run.Unknown},
+		"one may be running": {func(t *testing.T, s *run.State) {
+			t.Helper()
+			move(t, s.Start("net"))
+		}, report.Failed, run.Unknown},
 		"all ended and nothing was recorded": {func(t *testing.T, s *run.State) {
+			t.Helper()
 			for _, member := range s.Order {
 				move(t, s.Start(member))
 				move(t, s.Settle(member, run.Outcome{}))

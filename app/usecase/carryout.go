@@ -364,7 +364,7 @@ func (ex *execution) planInput() PlanInput {
 // target is the planned target with the apply credentials and this checkout.
 func (ex *execution) target(m *PlannedMember) (engine.Target, error) {
 	c := ex.components[m.Component]
-	return ex.planInput().target(c.Steps()[m.Step], c, nil, ex.credentials)
+	return ex.planInput().target(c.Steps()[m.Step], nil, ex.credentials)
 }
 
 func (ex *execution) say(format string, args ...any) {

@@ -238,7 +238,7 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 		if step.RootOf() == "" {
 			continue
 		}
-		target, err := in.target(step, c, nil, credentials)
+		target, err := in.target(step, nil, credentials)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +306,7 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 		return err
 	}
 	m.planned.Reads = p.reads(m)
-	target, err := p.in.target(m.step, m.component, values, p.credentials)
+	target, err := p.in.target(m.step, values, p.credentials)
 	if err != nil {
 		return err
 	}

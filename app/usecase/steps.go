@@ -31,7 +31,7 @@ func refuseStep(step project.Step) error {
 }
 
 // target is what the driver plans or applies for one step.
-func (in PlanInput) target(step project.Step, c *project.Component, values map[string]digest.Value, credentials []string) (engine.Target, error) {
+func (in PlanInput) target(step project.Step, values map[string]digest.Value, credentials []string) (engine.Target, error) {
 	name := step.RootOf()
 	root, ok := in.Project.Roots[name]
 	if !ok {

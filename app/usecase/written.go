@@ -47,7 +47,7 @@ func copyBetween(from, to *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	if err := to.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}

@@ -307,7 +307,7 @@ func addCommits(t *testing.T, repo *forgetest.Repo, branch string, by forgetest.
 	}
 }
 
-func TestAReplyIsFoundAgainWhereverItStands(t *testing.T) {
+func TestAReplyIsFoundAgainWhereverItStands(t *testing.T) { //nolint:tparallel // what all of them leave is looked at afterwards
 	t.Parallel()
 	w := newWorld(t)
 	p := w.pull(t, "topic")
@@ -320,7 +320,7 @@ func TestAReplyIsFoundAgainWhereverItStands(t *testing.T) {
 		{Kind: engine.ReviewComment, ID: inline.ID, Number: p.Number},
 		{Kind: engine.CommitComment, ID: commit.ID, Commit: p.Head()},
 	} {
-		t.Run(string(ref.Kind), func(t *testing.T) { //nolint:tparallel // what all of them leave is looked at afterwards
+		t.Run(string(ref.Kind), func(t *testing.T) {
 			marker := fmt.Sprintf("<!-- chant-answer:%d -->", ref.ID)
 			must(as.Comment(p, marker+"\npasted by somebody"))(t)
 			if _, err := w.forge.FindReply(t.Context(), w.key, ref, marker); !errors.Is(err, forges.ErrNotFound) {

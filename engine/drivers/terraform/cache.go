@@ -70,7 +70,7 @@ func (w *workdir) keepPackage(pkg, dst string) error {
 		}
 		to := filepath.Join(tmp, "package", p[len(pkg):])
 		if e.IsDir() {
-			return os.MkdirAll(to, 0o755)
+			return os.MkdirAll(to, 0o755) //nolint:gosec // as above
 		}
 		return w.copyProviderFile(p, to)
 	})
