@@ -38,7 +38,7 @@ var twins = []twin{
 // Pull request 1 is approved; pull request 2 changes what a root does without
 // changing how its plan reads, and is merged without an approval. What both
 // carry must not apply (soundness, first sequence; measured on terraform).
-func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) { //nolint:tparallel // what all of them did not start is counted afterwards
+func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 	t.Parallel()
 	empty := header + "resource \"terraform_data\" \"nothing\" {\n  count = 0\n}\n"
 	p := project{roots: []root{{name: "kept", tf: empty}, {name: "backend", tf: empty}}}
