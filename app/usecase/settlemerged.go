@@ -112,7 +112,11 @@ func (m merged) settle(ctx context.Context) (done bool, err error) {
 	case rec.Status == string(report.PlanFailed):
 		return !m.policy.Env.ApplyOnMerge, m.say(ctx, note.Failure, planFailedWords(rec), "")
 	}
-	return false, m.say(ctx, note.Pending, fmt.Sprintf("waits for %s to go green", short(m.change.MergeCommit)), "")
+	state, description, err := m.awaiting(ctx)
+	if err != nil {
+		return false, err
+	}
+	return false, m.say(ctx, state, description, "")
 }
 
 // unrecorded says whether the record of the merge is still to come. It is not
