@@ -202,3 +202,42 @@ func TestARewoundLedgerIsRefusedUntilItIsAccepted(t *testing.T) {
 		})
 	}
 }
+
+// The branch was pushed over what was applied: which commit is newer can't be
+// told, so nothing applies, and the pull request says why.
+func TestABranchPushedOverWhatWasAppliedSaysWhyItWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, oneRoot(), settings{})
+	w.start()
+	start := must(w.Repo.Head("main"))(t)
+	pr := w.propose("two", tf("app", plain("two")))
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	w.green(merge)
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	if err := w.Repo.ForcePush("main", start, w.Bob); err != nil {
+		t.Fatal(err)
+	}
+	second := w.propose("three", tf("app", plain("three")))
+	w.approved(second)
+	other := must(second.Merge("merge", w.Alice))(t)
+	w.green(other)
+	w.await("the green tag", func() bool { return w.tagged("ci/green/" + other) })
+	w.server.stop()
+	w.start() // the sweep looks at what is open again
+	w.awaitStatus(second.Head(), "chant/apply", "failure", "not on one first-parent line")
+	w.holds("app", "two")
+	if n := w.tool.runs("apply"); n != 1 {
+		t.Errorf("terraform applied %d times", n)
+	}
+	// Pushed back, it goes on from there.
+	if err := w.Repo.ForcePush("main", merge, w.Bob); err != nil {
+		t.Fatal(err)
+	}
+	third := w.propose("four", tf("app", plain("four")))
+	w.approved(third)
+	merge = w.merged(third, "merge")
+	w.green(merge)
+	w.awaitStatus(third.Head(), "chant/apply", "success", "applied")
+	w.holds("app", "four")
+}
