@@ -67,7 +67,7 @@ func (w *world) timeApply(ctx context.Context, value string, roots int) (time.Du
 			return 0, err
 		}
 	}
-	err = await(ctx, "the apply of "+value, func() (bool, error) {
+	err = w.await(ctx, "the apply of "+value, func() (bool, error) {
 		s := w.repo.Status(pr.Head(), "chant/apply")
 		if s.State == "failure" || s.State == "error" {
 			return false, fmt.Errorf("the apply is %s: %s", s.State, s.Description)
@@ -90,7 +90,7 @@ func (w *world) approved(ctx context.Context, value string, roots int) (*forgete
 		return nil, err
 	}
 	line := ""
-	err = await(ctx, "the note of "+value, func() (bool, error) {
+	err = w.await(ctx, "the note of "+value, func() (bool, error) {
 		for _, c := range w.repo.Comments(pr.Number) {
 			if found := approveLine.FindString(c.Body); found != "" {
 				line = found
@@ -104,7 +104,7 @@ func (w *world) approved(ctx context.Context, value string, roots int) (*forgete
 	if _, err := w.forge.As(w.alice).Review(pr, "APPROVE", line); err != nil {
 		return nil, err
 	}
-	err = await(ctx, "the approval of "+value, func() (bool, error) {
+	err = w.await(ctx, "the approval of "+value, func() (bool, error) {
 		for _, c := range w.repo.Comments(pr.Number) {
 			if strings.Contains(c.Body, "Approved by") {
 				return true, nil

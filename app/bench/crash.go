@@ -65,7 +65,7 @@ func (w *world) crash(ctx context.Context, pulls int) (aftermath, error) {
 	if _, err := w.server.start(ctx); err != nil {
 		return aftermath{}, err
 	}
-	err = await(ctx, "the first job after the crash", func() (bool, error) {
+	err = w.await(ctx, "the first job after the crash", func() (bool, error) {
 		var now int
 		err := w.server.ask(ctx, finished, &now)
 		return now > done, err

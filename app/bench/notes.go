@@ -115,7 +115,7 @@ func (w *world) timeNote(ctx context.Context, branch string, n int) (took time.D
 			return 0, 0, err
 		}
 	}
-	err = await(ctx, "the note of "+branch, func() (bool, error) { return w.noted(pr), nil })
+	err = w.await(ctx, "the note of "+branch, func() (bool, error) { return w.noted(pr), nil })
 	took = time.Since(begin)
 	if err != nil {
 		return 0, 0, err

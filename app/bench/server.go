@@ -86,12 +86,7 @@ func (s *server) start(ctx context.Context) (time.Duration, error) {
 		s.exit = s.cmd.Wait()
 	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	err = await(ctx, "the server to be ready", func() (bool, error) {
-		select {
-		case <-s.ended:
-			return false, fmt.Errorf("it ended: %w", errors.Join(s.exit, s.lastWords()))
-		default:
-		}
+	err = s.await(ctx, "the server to be ready", func() (bool, error) {
 		resp, err := client.Get(s.readyURL()) //nolint:noctx // on loopback
 		if err != nil {
 			return false, nil //nolint:nilerr // not listening yet
@@ -199,9 +194,14 @@ func statusField(path, field string) (float64, error) {
 	return 0, fmt.Errorf("%s has no %s", path, field)
 }
 
-// await asks until done says so. What it waits for is another process's
-// business and shows in no other way.
-func await(ctx context.Context, what string, done func() (bool, error)) error {
+// patience is the longest wait for anything.
+const patience = 40 * time.Minute
+
+// await asks until done says so, as long as the server lives. What it waits for
+// is another process's business and shows in no other way.
+func (s *server) await(ctx context.Context, what string, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
+	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -215,6 +215,8 @@ func await(ctx context.Context, what string, done func() (bool, error)) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx))
+		case <-s.ended:
+			return fmt.Errorf("waiting for %s: the server ended: %w", what, errors.Join(s.exit, s.lastWords()))
 		case <-ticker.C:
 		}
 	}

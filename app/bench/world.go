@@ -201,7 +201,7 @@ func (w *world) change(branch, value string, n int) (*forgetest.Pull, error) {
 
 // quiet waits until every delivery was answered and nothing is left to do.
 func (w *world) quiet(ctx context.Context) error {
-	return await(ctx, "the server to have nothing to do", func() (bool, error) {
+	return w.await(ctx, "the server to have nothing to do", func() (bool, error) {
 		if err := w.forge.Quiesce(ctx); err != nil {
 			return false, err
 		}
