@@ -199,7 +199,7 @@ func (d *Driver) Outputs(ctx context.Context, t engine.Target) (map[string]engin
 
 // outputs reads them in an initialised directory.
 func (w *workdir) outputs(ctx context.Context) (map[string]engine.Output, error) {
-	v, err := w.document(ctx, call{args: []string{"output", "-json"}, json: true, brief: true})
+	v, err := w.document(ctx, call{args: []string{"output", "-json"}, json: true})
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
 	for _, key := range slices.Sorted(maps.Keys(w.t.Root.BackendConfig)) {
 		args = append(args, "-backend-config="+key+"="+w.t.Root.BackendConfig[key])
 	}
-	c := call{args: args, sink: sink, brief: true}
+	c := call{args: args, sink: sink}
 	res, err := w.initWithCache(ctx, c)
 	if err != nil {
 		return err

@@ -154,12 +154,21 @@ type call struct {
 	json     bool        // the output is a document: only certain secrets are masked
 	reads    []string    // further readable paths
 	detached bool
-	brief    bool // starts no provider, so that its memory stays small
 }
 
-// seldomCollect has the tool collect garbage a few times less often in a run
-// that ends before its memory grows: a third of what an init costs is that.
+// seldomCollect has the tool collect garbage a few times less often: a third of
+// the processor time of a run that starts no provider is that.
 const seldomCollect = "GOGC=400"
+
+// light tells whether a run starts no provider, so that its memory stays small.
+// Init and output never do, others only where init installed any.
+func (w *workdir) light(c call) bool {
+	if c.args[0] == "init" || c.args[0] == "output" {
+		return true
+	}
+	_, err := w.tree.Stat(filepath.Join(w.rel, dataDir, "providers"))
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // command builds the walled command of a call.
 func (w *workdir) command(c call) (exec.Cmd, error) {
@@ -167,7 +176,7 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 	if c.json {
 		cmd.Scrub = documentSecrets(w.t.Credentials)
 	}
-	if c.brief {
+	if w.light(c) {
 		cmd.Env = append([]string{seldomCollect}, w.env...) // an operator's own word comes later and wins
 	}
 	if c.sink != nil {
