@@ -26,8 +26,7 @@ func (m merged) awaiting(ctx context.Context) (state, description string, err er
 		return note.Pending, waits, nil
 	}
 	_, err = m.greenTarget(ctx, ApplyInput{Site: m.site, Branch: m.change.BaseBranch, Env: m.policy.Env.Name, Member: m.at.member})
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return note.Failure, note.Description(refusal.Message), nil
 	}
 	return note.Pending, waits, err
