@@ -122,24 +122,26 @@ func TestATagThatAnybodyCanPushOpensNothing(t *testing.T) {
 		}
 	}
 	tag("ci/green/"+foreign, foreign)
-	tag("ci/green/"+merge, foreign) // names one commit and peels to another
-	must(w.Forge.As(w.Alice).Comment(pr, "chant apply"))(t)
-	w.settledBranch()
-	if err := w.Repo.DeleteTags(w.Bob, "ci/green/"+merge); err != nil {
-		t.Fatal(err)
-	}
 	must(w.Repo.SetCheck(merge, "test", "completed", "failure"))(t)
 	tag("ci/green/"+merge, merge) // by hand, over a failed check
 	w.await("the tag's revocation", func() bool { return w.tagged("ci/revoked/" + merge) })
 	must(w.Repo.SetCheck(merge, "test", "completed", "success"))(t)
+	must(w.Forge.As(w.Alice).Comment(pr, "chant apply"))(t)
+	w.settledBranch()
+	w.holds("app", "")
+
+	next := w.propose("three", tf("app", plain("three")))
+	w.approved(next)
+	merge = w.merged(next, "merge")
+	tag("ci/green/"+merge, foreign) // names one commit and peels to another
+	w.green(merge)
 	w.settledBranch()
 	if n := w.tool.runs("apply"); n != 0 {
 		t.Errorf("terraform applied %d times", n)
 	}
-	next := w.propose("three", tf("app", plain("three")))
-	w.approved(next)
-	merge = w.merged(next, "merge")
-	w.green(merge)
+	if err := w.Repo.DeleteTags(w.Bob, "ci/green/"+merge); err != nil {
+		t.Fatal(err)
+	}
 	w.awaitStatus(next.Head(), "chant/apply", "success", "applied")
 	w.holds("app", "three")
 }

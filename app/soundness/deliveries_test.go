@@ -176,6 +176,7 @@ func TestAFaultyForgeDelaysAndDoublesNothing(t *testing.T) {
 	f := w.Forge.Faults
 	f.SecondaryLimit(forgetest.Match{Method: "POST", Path: "/statuses/"}, 403, "1", 1)
 	f.Fail(forgetest.Match{Method: "POST", Path: "/statuses/"}, 502, 1)
+	f.LoseAnswer(forgetest.Match{Method: "POST", Path: "/statuses/"}, 1)
 	f.SecondaryLimit(forgetest.Match{Method: "POST", Path: "/comments"}, 429, "1", 1)
 	f.LoseAnswer(forgetest.Match{Method: "POST", Path: "/comments"}, 1)
 	f.PrimaryLimit(forgetest.Match{Method: "PATCH", Path: "/comments/"}, 403, w.Forge.Now().Add(time.Second), 1)
