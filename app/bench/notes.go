@@ -104,6 +104,9 @@ func (w *world) timeNote(ctx context.Context, branch string, n int) (took time.D
 	if err := w.quiet(ctx); err != nil {
 		return 0, 0, err
 	}
+	if w.noted(pr) {
+		return 0, 0, fmt.Errorf("%s was planned before the server was told", branch)
+	}
 	w.post.hold(nil)
 	ownBefore, childrenBefore, err := processorTime(w.server.pid())
 	if err != nil {

@@ -76,7 +76,20 @@ func (w *world) build(ctx context.Context, b *bench, s settings) (err error) {
 		return err
 	}
 	w.app.Deliver(address, secret)
+	if err := w.swept(ctx); err != nil {
+		return err
+	}
 	return w.quiet(ctx)
+}
+
+// swept waits for the sweep a server starts with, which comes when it has found
+// that it is alone: later it would find what a measurement is about to tell.
+func (w *world) swept(ctx context.Context) error {
+	return w.await(ctx, "the first sweep", func() (bool, error) {
+		var n int
+		err := w.server.ask(ctx, "SELECT count(*) FROM river_job WHERE kind = 'sweep' AND state = 'completed'", &n)
+		return n > 0, err
+	})
 }
 
 // close ends everything; what it says cannot change a figure any more.
