@@ -156,7 +156,7 @@ func TestABrokenDeliveryIsRefusedByName(t *testing.T) {
 		"no delivery id":                  {event: "push", body: `{}`, header: func(h http.Header) { h.Del("X-GitHub-Delivery") }, want: "header X-GitHub-Delivery"},
 		"a delivery id of a kilobyte":     {event: "push", body: `{}`, header: func(h http.Header) { h.Set("X-GitHub-Delivery", strings.Repeat("x", 1024)) }, want: "header X-GitHub-Delivery"},
 		"a number where an object is":     {event: "push", body: `{"repository":1}`, want: "repository: it is not an object"},
-		"a text where a number is":        {event: "push", body: `{"repository":{"id":"42"}}`, want: "repository: id: json: cannot unmarshal"},
+		"a text where a number is":        {event: "push", body: `{"repository":{"id":"42"}}`, want: `repository: id: "42" is no int64`},
 		"a repository without an id":      {event: "push", body: `{"ref":"refs/heads/main","repository":{"name":"infra","owner":{"login":"acme"}}}`, want: "a push delivery without repository.id"},
 		"no repository":                   {event: "push", body: `{"ref":"refs/heads/main"}`, want: "a push delivery without repository.id"},
 		"no ref":                          {event: "push", body: `{` + repo + `}`, want: "a push delivery without ref"},

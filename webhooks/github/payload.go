@@ -201,7 +201,12 @@ func take(value jsontext.Value, target any) error {
 		*t = value.Kind() != 'n'
 		return nil
 	}
-	return json.Unmarshal(value, target, jsontext.AllowInvalidUTF8(true))
+	err := json.Unmarshal(value, target, jsontext.AllowInvalidUTF8(true))
+	if mismatch, ok := errors.AsType[*json.SemanticError](err); ok {
+		// In our words: the library changes its own from one process to the next.
+		return fmt.Errorf("%.32s is no %s", value, mismatch.GoType)
+	}
+	return err
 }
 
 func (a account) actor() engine.Actor {
