@@ -1,6 +1,7 @@
 package cover
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/changeset"
@@ -30,6 +31,7 @@ func plan(t fataler, hex string) *digest.Digest {
 
 // part is a planned terraform member.
 func part(member string, d *digest.Digest, entries ...changeset.Entry) changeset.Part {
+	entries = slices.Clone(entries) // cases that run at once share theirs
 	for i := range entries {
 		entries[i].Member = member
 	}
