@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chant-bot/chant/app/cli"
 	"github.com/chant-bot/chant/forges/forgetest"
 	"github.com/chant-bot/chant/sql/store"
 )
@@ -396,4 +397,41 @@ func TestAPersonWhoseTokenWeUseIsStillHeard(t *testing.T) {
 	w.awaitStatus(pr.Head(), "chant/plan", "success", "1 member")
 	w.said(pr, w.approveLineOf(pr, "pr-1"))
 	w.await("the approval in the note", func() bool { return strings.Contains(w.notes(), "Approved by") })
+}
+
+// A command line has no time of the forge's, and its clock may be an hour behind:
+// a comment that came before its revocation never counts after it (soundness I3).
+func TestACommentFromBeforeARevocationByHandDoesNotCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	pr := w.propose("wider", "app", "listens in", "serves")
+	w.awaitStatus(pr.Head(), "chant/plan", "success", "1 member")
+	op := fmt.Sprintf("pr-%d", pr.Number)
+	line := w.approveLineOf(pr, op)
+
+	w.Forge.Faults.DropDeliveries("issue_comment", 1)
+	c := w.said(pr, line)
+	dir := t.TempDir()
+	if out, err := osexec.CommandContext(w.ctx, "git", "clone", "--quiet", w.Repo.Dir(), dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	slow := &cli.Host{
+		Dir: dir, Environ: []string{"PATH=" + os.Getenv("PATH")}, Stdout: io.Discard, Stderr: t.Output(),
+		Now: func() time.Time { return time.Now().Add(-time.Hour + time.Minute) },
+	}
+	if err := cli.Revoke(w.ctx, slow, cli.RevokeOptions{ActOptions: cli.ActOptions{Op: op, Gate: "pr-apply", Approver: "github:bob"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range w.Forge.Deliveries() {
+		if d.Dropped {
+			if err := w.Forge.Redeliver(d.GUID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.awaitAnswer(pr, c, "revoked on a command line")
+	if n := w.approvals(op); n != 0 {
+		t.Errorf("%d approvals counted", n)
+	}
 }

@@ -160,7 +160,10 @@ func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comm
 		bare.Detail, bare.Names = reason, []string{comment.Author.Login}
 		return refusal(g.kindOf(principal), bare), nil
 	}
-	kind, err := c.writeApproval(ctx, site, *g, comment, principal, cmd.Digest)
+	kind, revoked, err := c.writeApproval(ctx, site, *g, comment, principal, cmd.Digest)
+	if revoked != nil && revoked.ActedAt == "" {
+		bare.Since, _ = revoked.RevokedBefore()
+	}
 	if err != nil || kind != "" {
 		return refusal(kind, bare), err
 	}
@@ -274,10 +277,9 @@ func (c *Commander) older(ctx context.Context, site *Site, at place, d digest.Di
 // writeApproval appends the approval, with the document it approves, unless the
 // same comment was counted before. A revocation that came after the comment was
 // written refuses it, whatever came between (soundness I3).
-func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, comment forges.Comment, principal string, d digest.Digest) (note.Kind, error) {
-	var kind note.Kind
-	_, err := site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		kind = ""
+func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, comment forges.Comment, principal string, d digest.Digest) (kind note.Kind, revoked *gate.Record, err error) {
+	_, err = site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		kind, revoked = "", nil
 		lines, err := gateLines(snap, g.prefix, g.report.Op)
 		if err != nil {
 			return nil, err
@@ -287,7 +289,7 @@ func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, com
 				return nil, nil
 			}
 		}
-		if gate.RevokedSince(lines, g.report.Op, g.report.Gate, g.policy.Env.Name, stampOf(comment)) != nil {
+		if revoked = gate.RevokedSince(lines, g.report.Op, g.report.Gate, g.policy.Env.Name, stampOf(comment)); revoked != nil {
 			kind = note.Revoked
 			return nil, nil
 		}
@@ -311,7 +313,7 @@ func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, com
 		}
 		return append(files, ledger.File{Path: gate.Path(g.prefix, g.report.Op), Content: line.Line(), Append: true}), nil
 	})
-	return kind, err
+	return kind, revoked, err
 }
 
 // revoke takes back every approval of the gates a comment speaks to, for good

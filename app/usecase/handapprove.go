@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
@@ -41,16 +42,24 @@ type HandApproved struct {
 // and why.
 func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApproved, error) {
 	var out HandApproved
-	prefix := prefixOf(in.Member)
+	prefix, seen := prefixOf(in.Member), -1
 	written, err := in.Site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = HandApproved{}
 		lines, err := gateLines(snap, prefix, in.Approval.Op)
 		if err != nil {
 			return nil, err
 		}
+		if seen < 0 {
+			seen = len(lines)
+		}
 		approval, err := in.complete(lines)
 		if err != nil {
 			return nil, err
+		}
+		// No forge says when a person acted on a command line: they did before
+		// whatever came onto the ledger while this was being written (pr-loop §1.5).
+		if r := gate.RevokedSince(lines[min(seen, len(lines)):], approval.Op, approval.Gate, approval.Env, time.Time{}); r != nil {
+			return nil, refusef("%s %s was revoked by %s while the approval was being written, so it was not recorded; approve again if the plan is right after all", approval.Op, approval.Gate, r.RevokedBy)
 		}
 		if err := in.allowed(ctx, approval); err != nil {
 			return nil, err

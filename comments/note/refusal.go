@@ -195,6 +195,10 @@ func (r Refused) explainPerson() (what, next string) {
 	case Edited:
 		return "Not counted: the comment was edited or deleted before it was read.", "Write a new comment:"
 	case Revoked:
+		if !r.Since.IsZero() {
+			return "Not counted: the gate was revoked on a command line, whose clock cannot be compared with the one that dates comments.",
+				"If the plan is right after all, approve it on a command line, or write a new comment after " + r.Since.UTC().Format("2006-01-02 15:04:05") + " UTC:"
+		}
 		return "Not counted: the comment is older than the last revocation at this gate.", "If the plan is right after all, write a new comment:"
 	case NotRun:
 		return "Not run:", "A command is one line of its own in plain text. " + Inline("chant help") + " lists them."

@@ -175,27 +175,37 @@ func (r Record) revokes(op, gate, env string) bool {
 	return !r.IsResolution() && r.RevokedBy != "" && r.Op == op && r.Gate == gate && (r.Environment == "" || r.Environment == env)
 }
 
-// RevokedSince is the newest revocation of the gate in this environment that is
-// not older than an act at a time of the forge's, nil when there is none: an
-// approval made before it is not recorded (decision 7, soundness I3). Times of
-// the forge's are compared where the revocation has one, so that no offset of
-// the writers' clocks counts; otherwise its stamp is all there is. A revocation
-// whose time can't be read is newer than anything.
+// clockOffset is how far apart two machines' clocks may be (soundness I3).
+const clockOffset = time.Hour
+
+// RevokedSince is the newest revocation of the gate in this environment that may
+// have been made after an act at a time of the forge's, nil when there is none:
+// an approval made before it is not recorded (decision 7, soundness I3). Times of
+// the forge's are compared where the revocation has one, so that no offset of the
+// writers' clocks counts. One without was made on some machine's command line,
+// whose stamp may lie that offset in the past. A revocation whose time can't be
+// read is newer than anything; a zero act is older than any.
 func RevokedSince(lines []Record, op, gate, env string, act time.Time) *Record {
 	for i := len(lines) - 1; i >= 0; i-- {
 		r := &lines[i]
 		if !r.revokes(op, gate, env) {
 			continue
 		}
-		stamp := r.Timestamp
-		if r.ActedAt != "" {
-			stamp = r.ActedAt
-		}
-		if at, ok := parseTime(stamp); !ok || !act.After(at) {
+		if latest, ok := r.RevokedBefore(); !ok || !act.After(latest) {
 			return r
 		}
 	}
 	return nil
+}
+
+// RevokedBefore is the latest time, by the forge's clock, that a revocation can
+// have been made; ok is false where its time can't be read.
+func (r Record) RevokedBefore() (latest time.Time, ok bool) {
+	if r.ActedAt != "" {
+		return parseTime(r.ActedAt)
+	}
+	latest, ok = r.Time()
+	return latest.Add(clockOffset), ok
 }
 
 // Revoked reports that this very act, known by its address, was written before.

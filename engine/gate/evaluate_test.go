@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,50 @@ func TestApprovalStampedByFastOrSlowClock(t *testing.T) {
 	}
 }
 
+// A revocation of a command line carries no time of the forge's. On the ledger the
+// order of the lines decides, whatever the stamps say (soundness I3).
+func TestARevocationOfACommandLineVoidsWhateverStandsAboveIt(t *testing.T) {
+	t.Parallel()
+	a := plan(t, "a")
+	forge := func(seconds int) Record {
+		return with(approvalAt(seconds, a, "github:alice"), func(r *Record) { r.Origin, r.URL = "forge", "https://example.org/c/1" })
+	}
+	tests := []struct {
+		name  string
+		above []Record
+		clock int // of the command line, in seconds
+		below func(above []Record) []Record
+		open  bool
+	}{
+		{name: "its clock is right", above: []Record{forge(10)}, clock: 20},
+		{name: "its clock is an hour behind", above: []Record{forge(10)}, clock: -3600},
+		{name: "its clock is an hour ahead", above: []Record{forge(10)}, clock: 3600},
+		{name: "the approval is of the same millisecond", above: []Record{forge(10)}, clock: 10},
+		{name: "the approval is stamped an hour ahead", above: []Record{forge(3600)}, clock: 0},
+		{name: "the approval is stamped by no time", above: []Record{with(forge(10), func(r *Record) { r.Timestamp = "?" })}, clock: 0},
+		{name: "several stand above", above: []Record{forge(3600), pendingAt(5, a), forge(10)}, clock: -3600},
+		{name: "the same line comes again below", above: []Record{forge(10)}, clock: -3600, below: func(above []Record) []Record { return above }},
+		{name: "a line by the slow clock comes below", above: []Record{forge(10)}, clock: 20, below: func([]Record) []Record { return []Record{forge(19)} }},
+		{name: "an approval written after it counts", above: []Record{forge(10)}, clock: 20, below: func([]Record) []Record { return []Record{forge(21)} }, open: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			revoked, err := NewRevocation(Act{Op: op, Gate: gt, Env: prod, By: "github:bob", Origin: "cli"}, tt.above, t0.Add(time.Duration(tt.clock)*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := append(slices.Clone(tt.above), revoked)
+			if tt.below != nil {
+				lines = append(lines, tt.below(tt.above)...)
+			}
+			if got := Evaluate(lines, ask(a)).Satisfied; got != tt.open {
+				t.Errorf("open %v, want %v: %+v", got, tt.open, lines)
+			}
+		})
+	}
+}
+
 func TestUnenforcedSettingsKeepTheGateShut(t *testing.T) {
 	t.Parallel()
 	a := plan(t, "a")
@@ -231,9 +276,11 @@ func TestAnApprovalOlderThanARevocationIsTold(t *testing.T) {
 	}{
 		{"nothing was revoked", nil, 0, false},
 		{"a pending fact revokes nothing", []Record{pendingAt(5, plan(t, "a"))}, 0, false},
-		{"made before the stamp", []Record{revokeAt(5)}, 4, true},
+		{"made before the stamp of a command line", []Record{revokeAt(5)}, 4, true},
 		{"made in the second of the stamp", []Record{revokeAt(5)}, 5, true},
-		{"made after the stamp", []Record{revokeAt(5)}, 6, false},
+		{"made after the stamp of a command line whose clock may be an hour behind", []Record{revokeAt(5)}, 3605, true},
+		{"made after the stamp, whatever the command line's clock was", []Record{revokeAt(5)}, 3606, false},
+		{"a revocation by the forge's clock hides none of a command line", []Record{revokeAt(0), acted(1, 1)}, 60, true},
 		{"by the forge's clock before, whatever the writer's clock said", []Record{acted(-3600, 5)}, 4, true},
 		{"by the forge's clock after, whatever the writer's clock said", []Record{acted(3600, 5)}, 6, false},
 		{"an older revocation written later hides no newer one", []Record{acted(0, 9), acted(1, 2)}, 5, true},
