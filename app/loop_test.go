@@ -76,7 +76,7 @@ func (w *world) serveTuned(tune tuning) (stop func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := config.Load(config.Source{Path: path, Env: func(string) (string, bool) { return "", false }})
+	c, err := config.Load(config.Source{Path: path})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -284,7 +284,7 @@ func TestALedgerThatWentBackIsSaidEverywhereUntilItIsAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(config.Source{Path: path, Env: func(string) (string, bool) { return "", false }})
+	c, err := config.Load(config.Source{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}

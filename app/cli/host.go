@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chant-bot/chant/app/config"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/drivers/lease"
@@ -89,7 +90,13 @@ func (h *Host) Report(err error) {
 	if err == nil || errors.As(err, &exit) && exit.Err == nil {
 		return
 	}
-	h.line(h.Stderr, "chant: "+err.Error())
+	text := note.Plain(err.Error())
+	if invalid, ok := errors.AsType[*config.Invalid](err); ok {
+		// It names keys such as privateKey and holds no value; what hides
+		// secrets by the name before them would hide what is wrong.
+		text = note.Visible(invalid.Error())
+	}
+	_, _ = fmt.Fprintln(h.Stderr, "chant: "+text)
 }
 
 // env reads one variable; unset and empty are the same.

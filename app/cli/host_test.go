@@ -59,6 +59,36 @@ func TestWhatWasSaidIsNotSaidAgain(t *testing.T) {
 	}
 }
 
+func TestAMistakeInTheConfigurationNamesItsKeys(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "chant.yaml")
+	text := "externalUrl: https://chant.example.com\nrepositories: [\"acme/\\e[2Jinfra\"]\ngithub: {appId: 1, token: t, privateKey: hunter2, webhookSecrets: [s]}\npages: {token: short}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, _, errs := host()
+	h.Report(PrintConfig(h, ConfigOptions{Config: path}))
+	for _, want := range []string{"github.privateKey: want a PEM file", "github: set appId or token, not both", "pages.token: want at least 16", "repositories[0]: want owner/name"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%q is not in\n%s", want, errs)
+		}
+	}
+	for _, hidden := range []string{"hunter2", "short", "\x1b"} {
+		if strings.Contains(errs.String(), hidden) {
+			t.Errorf("shown: %q in\n%s", hidden, errs)
+		}
+	}
+}
+
+func TestWhatOthersSayIsHiddenByTheNameBeforeIt(t *testing.T) {
+	t.Parallel()
+	h, _, errs := host()
+	h.Report(fmt.Errorf("terraform init: %w", errors.New(`password = "hunter2" at https://x:hunter2@git.example`)))
+	if got := errs.String(); strings.Contains(got, "hunter2") || !strings.Contains(got, "terraform init: password = (redacted)") {
+		t.Errorf("said %q", got)
+	}
+}
+
 func TestTerraformSeesProvidersVariablesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	h, _, _ := host(

@@ -18,14 +18,7 @@ type ConfigOptions struct {
 
 // PrintConfig prints the server's configuration in force, without its secrets.
 func PrintConfig(h *Host, o ConfigOptions) error {
-	src := config.Source{Set: o.Set, Env: func(name string) (string, bool) {
-		v := h.env(name)
-		return v, v != ""
-	}}
-	if o.Config != "" {
-		src.Path = h.path(o.Config)
-	}
-	c, err := config.Load(src)
+	c, err := h.Settings(o.Config, o.Set)
 	if err != nil {
 		return err
 	}
@@ -33,6 +26,14 @@ func PrintConfig(h *Host, o ConfigOptions) error {
 	// would take keys for values here.
 	_, err = fmt.Fprint(h.Stdout, c.Redacted())
 	return err
+}
+
+// Settings loads the configuration of a server, from a file if path names one.
+func (h *Host) Settings(path string, set map[string]string) (*config.Config, error) {
+	if path != "" {
+		path = h.path(path)
+	}
+	return config.Load(config.Source{Path: path, Environ: h.Environ, Set: set})
 }
 
 // VersionOptions are those of `chant version`.

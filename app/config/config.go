@@ -5,9 +5,12 @@
 package config
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/chant-bot/chant/engine"
 )
@@ -163,8 +166,16 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 func (d *Duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
 	if err != nil {
-		return err
+		return errors.New("want a duration with its unit, such as 30s, 5m or 720h")
 	}
 	*d = Duration(parsed)
+	return nil
+}
+
+// UnmarshalYAML reads one text, and says in which line it could not.
+func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
+	if err := d.UnmarshalText([]byte(node.Value)); err != nil {
+		return mistake(node, err.Error())
+	}
 	return nil
 }

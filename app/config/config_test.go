@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,16 +29,17 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-func environment(vars map[string]string) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		v, ok := vars[name]
-		return v, ok
+func environment(vars map[string]string) []string {
+	var out []string
+	for name, value := range vars {
+		out = append(out, name+"="+value)
 	}
+	return out
 }
 
 func load(t *testing.T, text string, vars, set map[string]string) (*config.Config, error) {
 	t.Helper()
-	return config.Load(config.Source{Path: write(t, "chant.yaml", text), Env: environment(vars), Set: set})
+	return config.Load(config.Source{Path: write(t, "chant.yaml", text), Environ: environment(vars), Set: set})
 }
 
 func TestFlagsWinOverEnvironmentWinsOverFile(t *testing.T) {
@@ -68,7 +70,7 @@ func TestAMistakeIsNamed(t *testing.T) {
 		"a key given twice":                               {text: minimal + "workers: 1\nworkers: 2\n", want: `"workers" already defined`},
 		"a text for a number":                             {text: minimal + "workers: many\n", want: "line 4: want a whole number"},
 		"two documents":                                   {text: minimal + "---\nworkers: 1\n", want: "more than one document"},
-		"a duration without a unit":                       {text: minimal + "sweepInterval: \"10\"\n", want: "missing unit in duration"},
+		"a duration without a unit":                       {text: minimal + "sweepInterval: \"10\"\n", want: "line 4: want a duration with its unit, such as 30s, 5m or 720h"},
 		"no repositories":                                 {text: "externalUrl: https://x.example\n", want: "repositories: list what this server serves"},
 		"no address":                                      {text: "repositories: [a/b]\n", want: "externalUrl: set the http"},
 		"an address with a slash":                         {text: "externalUrl: https://x.example/\nrepositories: [a/b]\n", want: "externalUrl: leave the slash"},
@@ -94,7 +96,10 @@ func TestAMistakeIsNamed(t *testing.T) {
 		"a variable that steers terraform":                {text: minimal + "credentials: [{repository: acme/infra, env: prod, plan: {env: {TF_CLI_ARGS_plan: x}}}]\n", want: `credentials[0].plan.env: "TF_CLI_ARGS_plan" cannot be passed on`},
 		"a database of another kind":                      {text: minimal + "database: postgres://x/y\n", want: "database: this version keeps its data in SQLite only"},
 		"a bad variable":                                  {text: minimal, vars: map[string]string{"CHANT_WORKERS": "x"}, want: "environment variable CHANT_WORKERS: want a whole number"},
-		"an unknown flag":                                 {text: minimal, set: map[string]string{"nope": "x"}, want: "flag nope: there is no such setting"},
+		"an unknown flag":                                 {text: minimal, set: map[string]string{"nope": "x"}, want: "flag nope: there is no such setting; the closest is "},
+		"a flag that is nearly one":                       {text: minimal, set: map[string]string{"github.appid": "1"}, want: "the closest is github.appId"},
+		"a variable without a unit":                       {text: minimal, vars: map[string]string{"CHANT_SWEEP_INTERVAL": "10"}, want: "environment variable CHANT_SWEEP_INTERVAL: want a duration with its unit"},
+		"a variable nobody reads":                         {text: minimal, vars: map[string]string{"CHANT_EXTERNAL_ULR": "x"}, want: "environment variable CHANT_EXTERNAL_ULR: there is no such setting, and no env:CHANT_EXTERNAL_ULR in the configuration; the closest is CHANT_EXTERNAL_URL"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -104,6 +109,31 @@ func TestAMistakeIsNamed(t *testing.T) {
 				t.Errorf("got %v\nwant an error with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestEveryMistakeOfTheFileIsNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, minimal+"sweepInterval: 10\nlisen: x\nworkers: many\ngithub: {token: [a]}\n", nil, nil)
+	invalid, ok := errors.AsType[*config.Invalid](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	for _, line := range []string{"line 4: ", "line 5: ", "line 6: ", "line 7: "} {
+		if !strings.Contains(invalid.Error(), "\n  "+line) {
+			t.Errorf("%q is not among\n%v", line, invalid)
+		}
+	}
+}
+
+func TestAVariableThatSomebodyReadsIsNoMistake(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{
+		"CHANT_FORGE_TOKEN": "x", "CHANT_CONFIG": "x", "CHANT_TOKEN_OF_MINE": "x", "OTHER": "x", // ours, and one the file names
+		"CHANT_SERVICE_HOST": "x", "CHANT_SERVICE_PORT_HTTP": "x", "CHANT_PORT": "x", "CHANT_PORT_8080_TCP": "x", // of Kubernetes
+	}
+	if _, err := load(t, minimal+"github: {token: \"env:CHANT_TOKEN_OF_MINE\", webhookSecrets: [x]}\n", vars, nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -146,6 +176,12 @@ func TestAnErrorQuotesNoSecret(t *testing.T) {
 		"github: {token: [hunter2]}\n",
 		"github: {token: {a: hunter2}}\n",
 		"pages: hunter2\n",
+		"github: {token: *hunter2}\n",
+		"github: {token: \"hunter2\": x}\n",
+		"workers: !!int hunter2\n",
+		"workers: \"a\\nhunter2\"\n",
+		"sweepInterval: hunter2\n",
+		"github: {webhookSecrets: [{hunter2: x}]}\n",
 	} {
 		_, err := load(t, minimal+text, nil, nil)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -20,14 +21,16 @@ import (
 type Source struct {
 	// Path of the file; empty for none.
 	Path string
-	// Env reads one environment variable, os.LookupEnv outside tests.
-	Env func(name string) (string, bool)
+	// Environ holds KEY=VALUE pairs, os.Environ() outside tests. A variable that
+	// is set to nothing counts as not set.
+	Environ []string
 	// Set holds values of flags by the key Fields names.
 	Set map[string]string
 }
 
-// Load reads, merges, resolves and checks. The error names every mistake, with
-// its line where the file made it.
+// Load reads, merges, resolves and checks. The error names every mistake that
+// stands in the way of the next step, with its line where the file made it; what
+// is wrong with the configuration itself is an *Invalid.
 func Load(src Source) (*Config, error) {
 	c := Default()
 	if src.Path != "" {
@@ -36,17 +39,19 @@ func Load(src Source) (*Config, error) {
 			return nil, fmt.Errorf("reading the configuration: %w", err)
 		}
 		if err := decode(text, &c); err != nil {
-			return nil, fmt.Errorf("configuration %s: %w", src.Path, err)
+			return nil, &Invalid{Path: src.Path, Err: err}
 		}
 	}
-	if err := c.overlay(src); err != nil {
-		return nil, err
-	}
-	if err := c.resolve(filepath.Dir(src.Path), src.Env); err != nil {
-		return nil, err
-	}
-	if err := c.Validate(); err != nil {
-		return nil, err
+	env := variables(src.Environ)
+	for _, check := range []func() error{
+		func() error { return c.overlay(src.Set, env) },
+		func() error { return c.resolve(filepath.Dir(src.Path), env) },
+		func() error { return c.strangers(env) },
+		c.Validate,
+	} {
+		if err := check(); err != nil {
+			return nil, &Invalid{Path: src.Path, Err: err}
+		}
 	}
 	return &c, nil
 }
@@ -70,14 +75,18 @@ func decode(text []byte, c *Config) error {
 
 var (
 	unknownField = regexp.MustCompile(`^(line \d+): field (.+) not found in type config\.(\w+)$`)
-	wrongKind    = regexp.MustCompile(`^(line \d+): cannot unmarshal .* into (.+)$`)
+	wrongKind    = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
+	quotedValue  = regexp.MustCompile("(?s)`.*`")
+	anchor       = regexp.MustCompile(`(?s)unknown anchor '.*' referenced`)
 )
 
-// plain says in our words what the YAML library found.
+// plain says in our words what the YAML library found, without the values that
+// it quotes: one may be a secret.
 func plain(err error) error {
 	var te *yaml.TypeError
 	if !errors.As(err, &te) {
-		return err
+		text := anchor.ReplaceAllString(err.Error(), "a value that starts with * needs quotes around it")
+		return errors.New(quotedValue.ReplaceAllString(text, "(a value)"))
 	}
 	var errs []error
 	for _, text := range te.Errors {
@@ -85,7 +94,7 @@ func plain(err error) error {
 			text = fmt.Sprintf("%s: unknown key %q; known here: %s", m[1], m[2], strings.Join(keysOf(m[3]), ", "))
 		}
 		if m := wrongKind.FindStringSubmatch(text); m != nil {
-			text = fmt.Sprintf("%s: want %s", m[1], kindName(m[2])) // the value may be a secret
+			text = fmt.Sprintf("%s: want %s", m[1], kindName(m[2]))
 		}
 		errs = append(errs, errors.New(text))
 	}
@@ -121,39 +130,48 @@ func keysOf(name string) []string {
 }
 
 // overlay puts environment and flags over what the file said.
-func (c *Config) overlay(src Source) error {
+func (c *Config) overlay(set map[string]string, env map[string]string) error {
 	var errs []error
-	known := map[string]bool{}
+	var keys []string
 	for _, f := range c.leaves() {
-		known[f.Key] = true
-		if text, ok := src.Env(f.Env); ok && text != "" {
+		keys = append(keys, f.Key)
+		if text := env[f.Env]; text != "" {
 			if err := f.set(text); err != nil {
 				errs = append(errs, fmt.Errorf("environment variable %s: %w", f.Env, err))
 			}
 		}
-		if text, ok := src.Set[f.Key]; ok {
+		if text, ok := set[f.Key]; ok {
 			if err := f.set(text); err != nil {
 				errs = append(errs, fmt.Errorf("flag %s: %w", f.Key, err))
 			}
 		}
 	}
-	for key := range src.Set {
-		if !known[key] {
-			errs = append(errs, fmt.Errorf("flag %s: there is no such setting", key))
+	for key := range set {
+		if !slices.Contains(keys, key) {
+			errs = append(errs, fmt.Errorf("flag %s: there is no such setting; the closest is %s", key, closest(key, keys)))
 		}
 	}
+	return sorted(errs)
+}
+
+func sorted(errs []error) error {
 	sort.Slice(errs, func(i, j int) bool { return errs[i].Error() < errs[j].Error() })
 	return errors.Join(errs...)
 }
 
 // resolve reads what secrets refer to.
-func (c *Config) resolve(dir string, env func(string) (string, bool)) error {
+func (c *Config) resolve(dir string, env map[string]string) error {
 	var errs []error
-	secret := func(key string, s *Secret) {
+	c.secrets(func(key string, s *Secret) {
 		if err := s.resolve(dir, env); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", key, err))
 		}
-	}
+	})
+	return sorted(errs)
+}
+
+// secrets visits every secret by its key.
+func (c *Config) secrets(secret func(key string, s *Secret)) {
 	secret("github.privateKey", &c.GitHub.PrivateKey)
 	secret("github.token", &c.GitHub.Token)
 	secret("pages.token", &c.Pages.Token)
@@ -169,8 +187,6 @@ func (c *Config) resolve(dir string, env func(string) (string, bool)) error {
 			}
 		}
 	}
-	sort.Slice(errs, func(i, j int) bool { return errs[i].Error() < errs[j].Error() })
-	return errors.Join(errs...)
 }
 
 // Redacted is the configuration in force, as YAML, without its secrets.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,16 +47,21 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // UnmarshalYAML reads one text. It never quotes it in an error.
 func (s *Secret) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: a secret is one text: the value, file:/path or env:NAME", node.Line)
+		return mistake(node, "a secret is one text: the value, file:/path or env:NAME")
 	}
 	return s.UnmarshalText([]byte(node.Value))
 }
 
+// mistake is one the YAML library reports together with the others it finds.
+func mistake(node *yaml.Node, text string) error {
+	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s", node.Line, text)}}
+}
+
 // resolve reads what the secret refers to. Relative files stand beside the
 // configuration file in dir.
-func (s *Secret) resolve(dir string, env func(string) (string, bool)) error {
+func (s *Secret) resolve(dir string, env map[string]string) error {
 	if name, ok := strings.CutPrefix(s.text, "env:"); ok {
-		if s.value, ok = env(name); !ok || s.value == "" {
+		if s.value = env[name]; s.value == "" {
 			return fmt.Errorf("the environment variable %s is not set", name)
 		}
 		return nil
@@ -76,7 +80,7 @@ func (s *Secret) resolve(dir string, env func(string) (string, bool)) error {
 	}
 	s.value = strings.TrimRight(string(content), "\r\n")
 	if s.value == "" {
-		return errors.New("the file " + path + " is empty")
+		return fmt.Errorf("the file %s is empty", path)
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func TestARewoundLedgerIsRefusedUntilItIsAccepted(t *testing.T) {
 			}
 			w.holds("app", "")
 
-			c := must(config.Load(config.Source{Path: w.config, Env: func(string) (string, bool) { return "", false }}))(t)
+			c := must(config.Load(config.Source{Path: w.config}))(t)
 			if tip := must(app.AcceptLedger(w.ctx, c, "acme/infra"))(t); how == "rewound" && tip == "" {
 				t.Error("the accepted ledger is empty")
 			}

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 // serve is `chant serve` with an address told through a pipe.
 func serve(path string) error {
-	c, err := config.Load(config.Source{Path: path, Env: os.LookupEnv})
+	c, err := config.Load(config.Source{Path: path, Environ: os.Environ()})
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/chant-bot/chant/app"
 	"github.com/chant-bot/chant/app/cli"
-	"github.com/chant-bot/chant/app/config"
 )
 
 type approveCmd struct {
@@ -53,7 +51,7 @@ func (c *ledgerAcceptCmd) Run(ctx context.Context, h *cli.Host) error {
 	if c.Config == "" {
 		return cli.AcceptLedger(ctx, h)
 	}
-	settings, err := config.Load(config.Source{Path: c.Config, Env: os.LookupEnv})
+	settings, err := h.Settings(c.Config, nil)
 	if err != nil {
 		return err
 	}

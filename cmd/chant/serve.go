@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/chant-bot/chant/app"
-	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/app/cli"
 )
 
 // Serve runs the server until it is told to stop.
@@ -19,8 +19,8 @@ type Serve struct {
 }
 
 // Run implements the command. SIGTERM and SIGINT stop it gracefully.
-func (s *Serve) Run() error {
-	c, err := config.Load(config.Source{Path: s.Config, Env: os.LookupEnv, Set: s.Set})
+func (s *Serve) Run(h *cli.Host) error {
+	c, err := h.Settings(s.Config, s.Set)
 	if err != nil {
 		return err
 	}

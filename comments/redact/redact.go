@@ -85,14 +85,33 @@ func Text(s string) string {
 	if !strings.ContainsAny(s, ":=") {
 		return s
 	}
-	return assigned.ReplaceAllStringFunc(s, func(m string) string {
-		g := assigned.FindStringSubmatch(m)
-		before, name, between, value := g[1], g[2], g[3], g[4]
-		if !SecretName(name) || value == "null" || value == "true" || value == "false" || strings.HasPrefix(value, "(") {
-			return m
+	return hideAssigned(s)
+}
+
+// hideAssigned hides the values under secret names. What stands apart under
+// another name is looked into: it may be such a name with its value, as in
+// "init: token = x". What is glued to a name is one value, as an ARN is.
+func hideAssigned(s string) string {
+	var b strings.Builder
+	for {
+		at := assigned.FindStringSubmatchIndex(s)
+		if at == nil {
+			b.WriteString(s)
+			return b.String()
 		}
-		return before + name + between + Mark
-	})
+		name, value, from, to := s[at[4]:at[5]], s[at[8]:at[9]], at[8], at[9]
+		glued := !strings.ContainsAny(s[from-1:from+1], " \t\n\"'")
+		b.WriteString(s[:from])
+		switch {
+		case !SecretName(name) && !glued:
+			to = from
+		case !SecretName(name), value == "null" || value == "true" || value == "false" || strings.HasPrefix(value, "("):
+			b.WriteString(value)
+		default:
+			b.WriteString(Mark)
+		}
+		s = s[to:]
+	}
 }
 
 // secretWord: a word that names a secret by itself.

@@ -41,6 +41,8 @@ func TestOnlyTheSecretPartIsHidden(t *testing.T) {
 		`password = "hunter2"`:                "password = " + Mark,
 		`{"db_password":"hunter2","port":1}`:  `{"db_password":` + Mark + `,"port":1}`,
 		"DB_TOKEN=abc next":                   "DB_TOKEN=" + Mark + " next",
+		`init: password = "hunter2"`:          "init: password = " + Mark,
+		`{"text":"password = hunter2","n":1}`: `{"text":"password = ` + Mark + `","n":1}`,
 		"clientSecret: 'a b'":                 "clientSecret: " + Mark,
 		"DefaultEndpointsProtocol=https;AccountName=x;AccountKey=abcdefgh==;": "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=" + Mark + ";",
 	} {

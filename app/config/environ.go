@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// variables are the pairs of an environment by name; of two the last counts.
+func variables(environ []string) map[string]string {
+	out := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		out[name] = value
+	}
+	return out
+}
+
+// ProgramVariables are the CHANT_ variables that are no settings of the server:
+// flags of commands, the forge's token, and who commits (pr-loop §5.10).
+func ProgramVariables() []string {
+	return []string{
+		"CHANT_CONFIG", "CHANT_ENV", "CHANT_FORGE_TOKEN", "CHANT_LIFECYCLE_COMMITTER_EMAIL",
+		"CHANT_LIFECYCLE_COMMITTER_NAME", "CHANT_PASS_ENV", "CHANT_WRITABLE",
+	}
+}
+
+// serviceVariable is what Kubernetes sets in every container beside a service
+// that is called chant. Nobody wrote those by mistake.
+var serviceVariable = regexp.MustCompile(`^CHANT_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\w+)?)$`)
+
+// strangers refuses a CHANT_ variable nobody reads, as an unknown key of the file
+// is refused: it is a setting that somebody believes to be in force.
+func (c *Config) strangers(env map[string]string) error {
+	known := ProgramVariables()
+	for _, f := range Fields() {
+		known = append(known, f.Env)
+	}
+	named := map[string]bool{}
+	c.secrets(func(_ string, s *Secret) {
+		name, _ := strings.CutPrefix(s.text, "env:")
+		named[name] = true
+	})
+	var errs []error
+	for name := range env {
+		if !strings.HasPrefix(name, "CHANT_") || slices.Contains(known, name) || named[name] || serviceVariable.MatchString(name) {
+			continue
+		}
+		errs = append(errs, fmt.Errorf("environment variable %s: there is no such setting, and no env:%s in the configuration; the closest is %s",
+			name, name, closest(name, known)))
+	}
+	return sorted(errs)
+}
+
+// closest is the name that takes the fewest edits to become this one; of equals
+// the first.
+func closest(name string, names []string) string {
+	return slices.MinFunc(names, func(a, b string) int { return edits(name, a) - edits(name, b) })
+}
+
+// edits is the Levenshtein distance of two names, letters of either case alike.
+func edits(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
