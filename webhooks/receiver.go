@@ -32,7 +32,8 @@ type Answer struct {
 //
 // It answers 202 once the inbox holds the delivery, also for one that is
 // ignored or was seen before; 401 for what is not signed, storing nothing; 413
-// above MaxBody; 400 for a body that cannot be decoded, saying why; 503 when the
+// above MaxBody; 400 for a body that cannot be decoded and for a delivery of another
+// forge, saying why; 503 when the
 // inbox fails, so that the forge shows the delivery as failed and it can be sent
 // again. allowed tells whether a repository is served here; a delivery of any
 // other is recorded as ignored, without its body.
@@ -84,6 +85,9 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, 
 		return Delivery{}, Answer{}, err
 	}
 	if err := r.dec.Verify(req.Header, body); err != nil {
+		if misrouted, ok := errors.AsType[*MisroutedError](err); ok {
+			return Delivery{}, Answer{}, &fault{http.StatusBadRequest, misrouted.Error(), err}
+		}
 		return Delivery{}, Answer{}, &fault{http.StatusUnauthorized, "not authenticated", err}
 	}
 	d, err := r.dec.Decode(req.Header, body)

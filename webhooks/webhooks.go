@@ -6,6 +6,7 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -49,7 +50,8 @@ type Inbox interface {
 // Decoder knows one forge.
 type Decoder interface {
 	// Verify proves that the body comes from the forge. Any error means it
-	// does not, a missing secret or header included.
+	// does not, a missing secret or header included; a *MisroutedError that the
+	// header names another forge.
 	Verify(h http.Header, body []byte) error
 	// Decode turns a verified body into a delivery. It sets all but Body and
 	// ReceivedAt. An unknown event or action is engine.Ignored; an error means
@@ -63,3 +65,14 @@ var ErrUnsigned = errors.New("not signed")
 
 // ErrSignature: no configured secret made this signature.
 var ErrSignature = errors.New("signature does not match any configured secret")
+
+// MisroutedError: the header names another forge than the one whose endpoint it
+// came to. Nothing was verified.
+type MisroutedError struct {
+	Route, Sender engine.ForgeKind
+	Fields        string // of the header, that tell the sender
+}
+
+func (e *MisroutedError) Error() string {
+	return fmt.Sprintf("a delivery of %s (header %s) at the endpoint of %s: post it to the endpoint of its own forge", e.Sender, e.Fields, e.Route)
+}
