@@ -64,7 +64,7 @@ type TagChanged struct {
 }
 
 // BranchPushed: a branch moved, appeared or vanished; Branch is without
-// refs/heads/.
+// refs/heads/. Before and After are empty when the forge does not say.
 type BranchPushed struct {
 	Repo   Repo
 	Branch string
