@@ -19,7 +19,7 @@ type world struct {
 	*server
 	dir, state string
 	roots      int
-	forge      *forgetest.GitHub
+	forge      *forgetest.Forge
 	app        *forgetest.App
 	repo       *forgetest.Repo
 	alice, bob *forgetest.User

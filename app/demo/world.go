@@ -22,7 +22,7 @@ import (
 type World struct {
 	Dir   string // everything lives below it
 	State string // where the roots keep their terraform state
-	Forge *forgetest.GitHub
+	Forge *forgetest.Forge
 	App   *forgetest.App
 	Repo  *forgetest.Repo
 	// Alice owns the organisation and reviews; Bob writes the changes.

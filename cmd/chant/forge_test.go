@@ -18,7 +18,7 @@ type fakes struct{ byDir sync.Map }
 
 // world is the fake forge of one script.
 type world struct {
-	forge *forgetest.GitHub
+	forge *forgetest.Forge
 	repo  *forgetest.Repo
 	pulls map[int]*forgetest.Pull
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Account types as GitHub spells them.
+// Account types, spelt as GitHub does.
 const (
 	typeUser = "User"
 	typeBot  = "Bot"
@@ -18,7 +18,7 @@ type User struct {
 	Login string
 	Type  string // "User", "Bot" or "Organization"
 
-	f    *GitHub
+	f    *Forge
 	gone bool
 }
 
@@ -39,28 +39,28 @@ func (u *User) AddEmail(address string) {
 }
 
 // User returns the person with this login, made when new.
-func (f *GitHub) User(login string) *User {
+func (f *Forge) User(login string) *User {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.account(login, typeUser)
 }
 
 // Bot returns a bot account that belongs to no app.
-func (f *GitHub) Bot(login string) *User {
+func (f *Forge) Bot(login string) *User {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.account(login, typeBot)
 }
 
 // Org returns the organisation with this login, made when new.
-func (f *GitHub) Org(login string) *User {
+func (f *Forge) Org(login string) *User {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.account(login, typeOrg)
 }
 
 // RenameUser gives an account another login; its ID stays.
-func (f *GitHub) RenameUser(u *User, login string) {
+func (f *Forge) RenameUser(u *User, login string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.accounts, lower(u.Login))
@@ -69,14 +69,14 @@ func (f *GitHub) RenameUser(u *User, login string) {
 }
 
 // DeleteUser removes an account; what it wrote stays, with a null author.
-func (f *GitHub) DeleteUser(u *User) {
+func (f *Forge) DeleteUser(u *User) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	u.gone = true
 	delete(f.accounts, lower(u.Login))
 }
 
-func (f *GitHub) account(login, kind string) *User {
+func (f *Forge) account(login, kind string) *User {
 	if u := f.accounts[lower(login)]; u != nil {
 		return u
 	}
@@ -86,10 +86,13 @@ func (f *GitHub) account(login, kind string) *User {
 	return u
 }
 
-// webFlow is who commits when a button was pressed; its address belongs to an
-// account of its own.
-func (f *GitHub) webFlow() Person {
-	p := Person{Name: "GitHub", Email: "noreply@github.com"}
+// presser is who commits when somebody pressed a button: that person, or an
+// account of the forge's own.
+func (f *Forge) presser(by *User) Person {
+	p := f.dialect.habits().presser
+	if p == (Person{}) {
+		return by.Person()
+	}
 	f.emails[p.Email] = f.account("web-flow", typeUser)
 	return p
 }
@@ -99,12 +102,12 @@ type Team struct {
 	ID        int64
 	Org, Slug string
 
-	f       *GitHub
+	f       *Forge
 	members map[int64]string // account id to "active" or "pending"
 }
 
 // Team returns a team, made when new.
-func (f *GitHub) Team(org, slug string) *Team {
+func (f *Forge) Team(org, slug string) *Team {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.account(org, typeOrg)

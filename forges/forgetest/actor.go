@@ -3,13 +3,13 @@ package forgetest
 // Actor is a person at work on the forge. Its methods follow the forge's own
 // rules and return *APIError when those refuse.
 type Actor struct {
-	f    *GitHub
+	f    *Forge
 	user *User
 	via  *App
 }
 
 // As acts as an account.
-func (f *GitHub) As(u *User) Actor { return Actor{f: f, user: u} }
+func (f *Forge) As(u *User) Actor { return Actor{f: f, user: u} }
 
 // Through acts as the same account through an app, as a user-to-server token
 // does.
@@ -37,7 +37,7 @@ func (a Actor) CommitComment(r *Repo, sha, body string) (Comment, error) {
 	return a.add(&comment{kind: CommitComment, repo: r, sha: sha, body: body})
 }
 
-// ReviewComment comments on a line. As on GitHub, a review of state COMMENTED
+// ReviewComment comments on a line. On GitHub a review of state COMMENTED
 // without a body comes with it.
 func (a Actor) ReviewComment(p *Pull, path string, line int, body string) (Comment, error) {
 	a.f.mu.Lock()
@@ -46,7 +46,7 @@ func (a Actor) ReviewComment(p *Pull, path string, line int, body string) (Comme
 }
 
 func (a Actor) inline(p *Pull, path string, line int, body string) (Comment, error) {
-	if err := checkBody(string(ReviewComment), body); err != nil {
+	if err := a.f.checkBody(string(ReviewComment), body); err != nil {
 		return Comment{}, err
 	}
 	v, _ := a.f.addReview(p, a.user, "", "")

@@ -3,7 +3,6 @@ package forgetest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -11,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-const apiPrefix = "/api/v3"
 
 // maxRequest bounds what a client may send to the API.
 const maxRequest = 1 << 20
@@ -25,12 +22,12 @@ const (
 	byApp                   // the app's own JWT and nothing else
 )
 
-// route is one endpoint. A repository's route has no prefix and is served
-// under its names and under its id, as GitHub does.
+// route is one endpoint. A repository's route is written without the
+// repository, which dialect.place cuts off.
 type route struct {
 	method, path string
-	// needs lists alternatives, "issues:write|pull_requests:write" (forge
-	// facts 1.13). Empty: any token.
+	// needs is what dialect.allow reads: on GitHub alternatives of permissions,
+	// "issues:write|pull_requests:write" (forge facts 1.13). Empty: any token.
 	needs  string
 	repo   bool
 	caller audience
@@ -43,7 +40,7 @@ type route struct {
 
 // call is one API request on its way.
 type call struct {
-	f      *GitHub
+	f      *Forge
 	r      *http.Request
 	w      http.ResponseWriter
 	params map[string]string
@@ -52,8 +49,8 @@ type call struct {
 	app    *App
 }
 
-func (f *GitHub) handler() http.Handler {
-	routes := f.routes()
+func (f *Forge) handler() http.Handler {
+	routes := f.dialect.routes()
 	for i := range routes {
 		routes[i].parts = strings.Split(strings.Trim(routes[i].path, "/"), "/")
 	}
@@ -63,9 +60,7 @@ func (f *GitHub) handler() http.Handler {
 			f.options.RequestLog(r.Method + " " + r.URL.Path)
 		}
 		switch {
-		case r.URL.Path == "/api/graphql":
-			f.serveRoute(w, r, route{method: "POST", path: "/graphql", handle: (*call).graphql}, nil)
-		case strings.HasPrefix(r.URL.Path, apiPrefix+"/"):
+		case strings.HasPrefix(r.URL.Path, "/api/"):
 			f.serveAPI(w, r, routes)
 		case isPage(r.URL.Path):
 			pages.ServeHTTP(w, r)
@@ -75,29 +70,12 @@ func (f *GitHub) handler() http.Handler {
 	})
 }
 
-func (f *GitHub) routes() []route {
-	var all []route
-	for _, group := range [][]route{
-		appRoutes(), peopleRoutes(), repoRoutes(), pullRoutes(), reviewRoutes(), commentRoutes(), checkRoutes(), gitRoutes(),
-	} {
-		all = append(all, group...)
-	}
-	return all
-}
-
-// serveAPI finds the route. A repository's prefix is cut off first.
-func (f *GitHub) serveAPI(w http.ResponseWriter, r *http.Request, routes []route) {
-	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.EscapedPath(), apiPrefix), "/"), "/")
+// serveAPI finds the route. What does not begin with the API's prefix keeps its
+// whole path.
+func (f *Forge) serveAPI(w http.ResponseWriter, r *http.Request, routes []route) {
+	path := strings.Split(strings.Trim(strings.TrimPrefix(r.URL.EscapedPath(), f.dialect.habits().api+"/"), "/"), "/")
 	params := map[string]string{}
-	inRepo := false
-	switch {
-	case path[0] == "repos" && len(path) >= 3:
-		params["owner"], params["repo"] = path[1], path[2]
-		path, inRepo = path[3:], true
-	case path[0] == "repositories" && len(path) >= 2:
-		params["repository"] = path[1]
-		path, inRepo = path[2:], true
-	}
+	path, inRepo := f.dialect.place(path, params)
 	if len(path) == 0 {
 		path = []string{""}
 	}
@@ -108,7 +86,7 @@ func (f *GitHub) serveAPI(w http.ResponseWriter, r *http.Request, routes []route
 		}
 	}
 	f.counts.add(r.Method + " unknown")
-	writeError(w, notFound())
+	f.dialect.refuse(w, notFound())
 }
 
 func match(pattern, path []string, params map[string]string) bool {
@@ -142,8 +120,8 @@ func unescape(s string) string {
 	return s
 }
 
-// serveRoute applies faults, authentication and permission, in GitHub's order.
-func (f *GitHub) serveRoute(w http.ResponseWriter, r *http.Request, rt route, params map[string]string) {
+// serveRoute applies faults, authentication and permission, in this order.
+func (f *Forge) serveRoute(w http.ResponseWriter, r *http.Request, rt route, params map[string]string) {
 	f.counts.add(r.Method + " " + rt.path)
 	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 	fault := f.Faults.take(r)
@@ -160,7 +138,7 @@ func (f *GitHub) serveRoute(w http.ResponseWriter, r *http.Request, rt route, pa
 	case fault != nil && fault.after:
 		fault.answer(w, r)
 	case err != nil:
-		writeError(w, err)
+		f.dialect.refuse(w, err)
 	default:
 		c.write(status, body)
 	}
@@ -177,7 +155,7 @@ func (c *call) run(rt route) (int, any, *APIError) {
 			return 0, nil, err
 		}
 	}
-	if err := c.allow(rt); err != nil {
+	if err := c.f.dialect.allow(c, rt); err != nil {
 		return 0, nil, err
 	}
 	if rt.unlocked {
@@ -187,8 +165,7 @@ func (c *call) run(rt route) (int, any, *APIError) {
 	return rt.handle(c)
 }
 
-// findRepo resolves the repository. A former name redirects: 301 for a read,
-// 307 for anything else, so that a client which follows keeps the body.
+// findRepo resolves the repository. What the caller does not see is 404.
 func (c *call) findRepo() *APIError {
 	if id := c.params["repository"]; id != "" {
 		n, err := strconv.ParseInt(id, 10, 64)
@@ -200,27 +177,13 @@ func (c *call) findRepo() *APIError {
 		key := lower(c.params["owner"], c.params["repo"])
 		c.repo = c.f.names[key]
 		if id, ok := c.f.moved[key]; ok && c.repo == nil {
-			return c.redirect(id)
+			return c.f.dialect.moved(c, c.f.repos[id])
 		}
 	}
 	if c.repo == nil || !c.sees(c.repo) {
 		return notFound()
 	}
 	return nil
-}
-
-func (c *call) redirect(id int64) *APIError {
-	prefix := apiPrefix + "/repos/" + c.params["owner"] + "/" + c.params["repo"]
-	target := c.f.URL() + apiPrefix + "/repositories/" + fmt.Sprint(id) + strings.TrimPrefix(c.r.URL.EscapedPath(), prefix)
-	if c.r.URL.RawQuery != "" {
-		target += "?" + c.r.URL.RawQuery
-	}
-	c.w.Header().Set("Location", target)
-	status := http.StatusTemporaryRedirect
-	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
-		status = http.StatusMovedPermanently
-	}
-	return &APIError{Status: status, Message: "Moved Permanently", Accepted: ""}
 }
 
 // decode reads a JSON body.
@@ -258,6 +221,23 @@ func (c *call) pull() (*Pull, *APIError) {
 	return p, nil
 }
 
+// stored finds a comment by id and kind: the ids of one kind are unknown to
+// the endpoints of another.
+func (c *call) stored(kind CommentKind) (*comment, *APIError) {
+	found := c.repo.comments[c.id("comment")]
+	if found == nil || found.kind != kind {
+		return nil, notFound()
+	}
+	return found, nil
+}
+
+// body reads a comment's text.
+func (c *call) body() (string, *APIError) {
+	var ask struct{ Body string }
+	err := c.decode(&ask)
+	return ask.Body, err
+}
+
 // commitParam resolves the path's ref: a sha, a branch or a tag.
 func (c *call) commitParam() (string, *APIError) {
 	rev := c.params["ref"]
@@ -279,3 +259,6 @@ func fault500(err error) *APIError {
 	}
 	return &APIError{Status: http.StatusInternalServerError, Message: err.Error()}
 }
+
+// object is one JSON object of an API.
+type object map[string]any

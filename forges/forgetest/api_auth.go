@@ -17,8 +17,8 @@ func badCredentials(message string) *APIError {
 // authenticate finds out who calls. An expired or unknown token is a 401; the
 // app's JWT works on app routes only, a token on the others only.
 func (c *call) authenticate(want audience) *APIError {
-	scheme, text, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "bearer") && !strings.EqualFold(scheme, "token") {
+	text := c.f.dialect.token(c.r)
+	if text == "" {
 		return badCredentials("Requires authentication")
 	}
 	if want == byApp {
@@ -31,7 +31,7 @@ func (c *call) authenticate(want audience) *APIError {
 	return err
 }
 
-func (f *GitHub) grantOf(text string) (*grant, *APIError) {
+func (f *Forge) grantOf(text string) (*grant, *APIError) {
 	g := f.tokens[text]
 	switch {
 	case g == nil:
@@ -48,7 +48,7 @@ func (f *GitHub) grantOf(text string) (*grant, *APIError) {
 
 // verifyJWT checks an app's token as GitHub does: RS256 by the app's key, not
 // issued in the future, ending within ten minutes.
-func (f *GitHub) verifyJWT(text string) (*App, *APIError) {
+func (f *Forge) verifyJWT(text string) (*App, *APIError) {
 	var app *App
 	claims := jwt.RegisteredClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"RS256"}), jwt.WithoutClaimsValidation())
@@ -92,23 +92,6 @@ func (c *call) sees(r *Repo) bool {
 }
 
 func (c *call) repoRole(r *Repo) string { return r.roleOf(c.grant.user) }
-
-// allow checks the permission a route needs.
-func (c *call) allow(rt route) *APIError {
-	if rt.needs == "" || rt.caller == byApp {
-		return nil
-	}
-	alternatives := strings.Split(rt.needs, "|")
-	if slices.ContainsFunc(alternatives, func(need string) bool { return c.may(need) }) {
-		return nil
-	}
-	message := "Resource not accessible by integration"
-	if c.grant.installation == nil {
-		message = "Resource not accessible by personal access token"
-	}
-	accepted := strings.ReplaceAll(strings.Join(alternatives, "; "), ":", "=")
-	return &APIError{Status: http.StatusForbidden, Message: message, Accepted: accepted}
-}
 
 // may says whether the caller has one permission at a level.
 func (c *call) may(need string) bool {

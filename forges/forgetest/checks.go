@@ -1,22 +1,15 @@
 package forgetest
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
-// Limits on commit statuses and check runs.
-const (
-	maxStatuses    = 1000
-	maxDescription = 140
-	maxContext     = 255
-	maxSameName    = 1000 // check runs of one name in one suite; older ones go
-)
+// maxSameName is how many check runs of one name a suite keeps; older ones go.
+const maxSameName = 1000
 
 // Status is a commit status as it stands.
 type Status struct {
@@ -47,38 +40,17 @@ type checkRun struct {
 	completed time.Time
 }
 
-func (f *GitHub) addStatus(ctx context.Context, r *Repo, sha string, s Status) (*status, *APIError) {
+func (f *Forge) addStatus(r *Repo, sha string, s Status) (*status, *APIError) {
 	if s.Context == "" {
 		s.Context = "default"
 	}
-	field := func(name, message string) *APIError {
-		return invalid(FieldError{Resource: "Status", Code: "custom", Field: name, Message: message})
-	}
-	switch {
-	case !r.hasCommit(ctx, sha):
-		return nil, unprocessable("No commit found for SHA: " + sha)
-	case !slices.Contains([]string{"error", "failure", "pending", "success"}, s.State):
-		return nil, invalid(FieldError{Resource: "Status", Code: "invalid", Field: "state"})
-	case utf8.RuneCountInString(s.Description) > maxDescription:
-		return nil, field("description", "description is too long (maximum is 140 characters)")
-	case utf8.RuneCountInString(s.Context) > maxContext:
-		return nil, field("context", "context is too long (maximum is 255 characters)")
-	case !webAddress(s.TargetURL):
-		return nil, field("target_url", "target_url must use http(s) scheme")
-	}
-	same := 0
-	for _, old := range r.statuses {
-		if old.sha == sha && strings.EqualFold(old.Context, s.Context) {
-			same++
-		}
-	}
-	if same >= maxStatuses {
-		return nil, field("base", "This SHA and context has reached the maximum number of statuses.")
+	if err := f.dialect.checkStatus(r, sha, s); err != nil {
+		return nil, err
 	}
 	s.ID = f.nextID()
 	stored := &status{Status: s, sha: sha, at: f.now()}
 	r.statuses = append(r.statuses, stored)
-	f.emitStatus(ctx, r, stored)
+	f.tell(event{kind: statusEvent, repo: r, by: s.Creator, status: stored})
 	return stored, nil
 }
 
@@ -138,27 +110,16 @@ func (r *Repo) Status(sha, context string) Status {
 	return Status{}
 }
 
-// SetCheck reports a check run of CI on a commit. A run of that name that has
-// not completed is updated; otherwise a new attempt is made.
+// SetCheck reports what CI says of a commit, as CI does it on this forge: state
+// is "queued", "in_progress" or "completed", conclusion as GitHub names them.
 func (r *Repo) SetCheck(sha, name, state, conclusion string) (CheckRun, error) {
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	if !r.hasCommit(r.f.life, sha) {
-		return CheckRun{}, unprocessable("No commit found for SHA: " + sha)
+	run, err := r.f.dialect.report(r, sha, name, state, conclusion)
+	if err != nil {
+		return CheckRun{}, err
 	}
-	if (state == "completed") != (conclusion != "") {
-		return CheckRun{}, invalid(FieldError{Resource: "CheckRun", Code: "invalid", Field: "conclusion"})
-	}
-	run, fresh := r.unfinished(sha, name), false
-	if run == nil {
-		run, fresh = r.newCheck(sha, name), true
-	}
-	run.Status, run.Conclusion = state, conclusion
-	if state == "completed" {
-		run.completed = r.f.now()
-	}
-	r.f.emitCheck(run, r, fresh)
-	return run.CheckRun, nil
+	return run, nil
 }
 
 func (r *Repo) unfinished(sha, name string) *checkRun {

@@ -9,9 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody is the most characters GitHub takes in a comment.
-const maxBody = 65536
-
 // CommentKind tells the places a comment can stand in apart.
 type CommentKind string
 
@@ -79,22 +76,19 @@ func (c *comment) snapshot() Comment {
 }
 
 func (c *comment) htmlURL() string {
-	switch c.kind {
-	case ReviewComment:
-		return fmt.Sprintf("%s#discussion_r%d", c.pull.htmlURL(), c.id)
-	case CommitComment:
-		return fmt.Sprintf("%s/%s/commit/%s#commitcomment-%d", c.repo.f.URL(), c.repo.fullName(), c.sha, c.id)
-	case IssueComment:
+	page := c.repo.f.URL() + "/" + c.repo.fullName() + "/commit/" + c.sha
+	if c.pull != nil {
+		page = c.pull.htmlURL()
 	}
-	return fmt.Sprintf("%s#issuecomment-%d", c.pull.htmlURL(), c.id)
+	return page + "#" + fmt.Sprintf(c.repo.f.dialect.habits().anchors[c.kind], c.id)
 }
 
-func checkBody(resource, body string) *APIError {
+func (f *Forge) checkBody(resource, body string) *APIError {
 	if body == "" {
 		return invalid(FieldError{Resource: resource, Code: "missing_field", Field: "body", Message: "body can't be blank"})
 	}
-	if utf8.RuneCountInString(body) > maxBody {
-		message := fmt.Sprintf("Body is too long (maximum is %d characters)", maxBody)
+	if most := f.dialect.habits().maxBody; most > 0 && utf8.RuneCountInString(body) > most {
+		message := fmt.Sprintf("Body is too long (maximum is %d characters)", most)
 		return invalid(FieldError{Resource: resource, Code: "custom", Field: "body", Message: message})
 	}
 	return nil
@@ -102,39 +96,34 @@ func checkBody(resource, body string) *APIError {
 
 // addComment stores a comment and sends its event. The caller holds mu and has
 // filled everything but id and times.
-func (f *GitHub) addComment(c *comment) *APIError {
-	if err := checkBody(string(c.kind), c.body); err != nil {
+func (f *Forge) addComment(c *comment) *APIError {
+	if err := f.checkBody(string(c.kind), c.body); err != nil {
 		return err
 	}
 	c.id, c.created, c.updated = f.nextID(), f.now(), f.now()
 	c.repo.comments[c.id] = c
-	f.emitComment("created", c, c.author, nil)
+	f.tellComment("created", c, c.author, nil)
 	return nil
 }
 
-func (f *GitHub) editComment(c *comment, body string, by *User) *APIError {
-	if err := checkBody(string(c.kind), body); err != nil {
+func (f *Forge) editComment(c *comment, body string, by *User) *APIError {
+	if err := f.checkBody(string(c.kind), body); err != nil {
 		return err
 	}
 	from := c.body
 	c.body, c.updated, c.edited = body, f.now(), true
-	f.emitComment("edited", c, by, object{"changes": object{"body": object{"from": from}}})
+	f.tellComment("edited", c, by, map[string]string{"body": from})
 	return nil
 }
 
-func (f *GitHub) deleteComment(c *comment, by *User) {
+func (f *Forge) deleteComment(c *comment, by *User) {
 	delete(c.repo.comments, c.id)
-	f.emitComment("deleted", c, by, nil)
+	f.tellComment("deleted", c, by, nil)
 }
 
-// reactionContents are the reactions GitHub knows.
-func reactionContents() []string {
-	return []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"}
-}
-
-// react is idempotent, as on GitHub: fresh says whether the reaction is new.
-func (f *GitHub) react(c *comment, by *User, content string) (reaction, bool, *APIError) {
-	if !slices.Contains(reactionContents(), content) {
+// react is idempotent: fresh says whether the reaction is new.
+func (f *Forge) react(c *comment, by *User, content string) (reaction, bool, *APIError) {
+	if !slices.Contains(f.dialect.habits().reactions, content) {
 		return reaction{}, false, invalid(FieldError{Resource: "Reaction", Code: "invalid", Field: "content"})
 	}
 	for _, r := range c.reactions {

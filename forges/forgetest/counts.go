@@ -25,17 +25,17 @@ func (c *counter) add(key string) {
 // its repository: "POST /statuses/{sha}", "GET /pulls/{number}",
 // "POST /app/installations/{installation}/access_tokens". Requests that a
 // fault answered are counted.
-func (f *GitHub) Requests() map[string]int {
+func (f *Forge) Requests() map[string]int {
 	f.counts.mu.Lock()
 	defer f.counts.mu.Unlock()
 	return maps.Clone(f.counts.by)
 }
 
 // Count is the number of requests of one method and route.
-func (f *GitHub) Count(method, route string) int { return f.Requests()[method+" "+route] }
+func (f *Forge) Count(method, route string) int { return f.Requests()[method+" "+route] }
 
 // Writes counts every request that is not a read, tokens left out.
-func (f *GitHub) Writes() int {
+func (f *Forge) Writes() int {
 	total := 0
 	for key, n := range f.Requests() {
 		method, route, _ := strings.Cut(key, " ")
@@ -47,14 +47,14 @@ func (f *GitHub) Writes() int {
 }
 
 // ResetCounts starts counting anew.
-func (f *GitHub) ResetCounts() {
+func (f *Forge) ResetCounts() {
 	f.counts.mu.Lock()
 	defer f.counts.mu.Unlock()
 	clear(f.counts.by)
 }
 
 // Spent is how much of the primary rate limit an installation's tokens used.
-func (f *GitHub) Spent(in *Installation) int {
+func (f *Forge) Spent(in *Installation) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	total := 0

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" // GitHub still sends the legacy signature too
-	"crypto/sha256"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -17,10 +16,10 @@ import (
 	"time"
 )
 
-// answerTime is how long GitHub waits for a receiver.
+// answerTime is how long a forge waits for a receiver.
 const answerTime = 10 * time.Second
 
-// maxPayload is the largest event GitHub sends; a bigger one is lost.
+// maxPayload is the largest event a forge sends; a bigger one is lost.
 const maxPayload = 25 << 20
 
 // Delivery is one attempt to deliver an event.
@@ -39,6 +38,9 @@ type Delivery struct {
 	StatusCode int
 	// Dropped: a fault lost it.
 	Dropped bool
+
+	precise string // message.precise
+	hook    *hook
 }
 
 // OK says whether the receiver took it.
@@ -67,11 +69,7 @@ type deliverer struct {
 	log     []Delivery
 }
 
-type sending struct {
-	Delivery
-
-	hook *hook
-}
+type sending struct{ Delivery }
 
 func newDeliverer(ctx context.Context, faults *Faults) *deliverer {
 	d := &deliverer{faults: faults, client: &http.Client{Timeout: answerTime}, ended: make(chan struct{})}
@@ -176,52 +174,47 @@ func (d *deliverer) attempts() []Delivery {
 }
 
 // Deliveries lists every attempt so far, oldest first.
-func (f *GitHub) Deliveries() []Delivery { return f.hooks.attempts() }
+func (f *Forge) Deliveries() []Delivery { return f.hooks.attempts() }
 
 // Deliver sets a webhook that every repository has, as an owner would set one
 // without an app: no installation is named in what it sends.
-func (f *GitHub) Deliver(url, secret string) {
+func (f *Forge) Deliver(url, secret string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.global = f.newHook(url, secret, nil)
 }
 
-func (f *GitHub) newHook(url, secret string, app *App) *hook {
+func (f *Forge) newHook(url, secret string, app *App) *hook {
 	if url == "" {
 		return nil
 	}
 	h := &hook{id: f.nextID(), url: url, secret: secret, app: app}
-	f.hookByID[h.id] = h
-	f.ping(h)
+	f.tell(event{kind: hookEvent, hook: h})
 	return h
 }
 
 // Redeliver sends an earlier delivery again under its GUID, as an operator
-// does by hand; GitHub itself never does.
-func (f *GitHub) Redeliver(guid string) error {
+// does by hand; no forge does it by itself.
+func (f *Forge) Redeliver(guid string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.hooks.attempts() {
 		if d.GUID == guid {
-			return f.redeliver(d)
+			f.redeliver(d)
+			return nil
 		}
 	}
 	return notFound()
 }
 
-func (f *GitHub) redeliver(d Delivery) error {
-	h := f.hookByID[headerID(d.Header)]
-	if h == nil {
-		return notFound()
-	}
+func (f *Forge) redeliver(d Delivery) {
 	d.ID, d.At, d.Redelivery, d.StatusCode, d.Dropped = f.nextID(), f.now(), true, 0, false
-	f.hooks.enqueue(&sending{hook: h, Delivery: d})
-	return nil
+	f.hooks.enqueue(&sending{d})
 }
 
 // send renders an event once for a hook. The caller holds mu.
-func (f *GitHub) send(h *hook, event string, payload object, in *Installation, repo *Repo) {
-	payload = maps.Clone(payload)
+func (f *Forge) send(h *hook, m message, in *Installation, repo *Repo) {
+	payload := maps.Clone(m.payload)
 	if in != nil {
 		payload["installation"] = object{"id": in.ID, "node_id": nodeID("Installation", in.ID)}
 	}
@@ -229,8 +222,8 @@ func (f *GitHub) send(h *hook, event string, payload object, in *Installation, r
 	if err != nil || len(body) > maxPayload {
 		return // bigger events are lost without a trace
 	}
-	s := &sending{hook: h, Delivery: Delivery{
-		ID: f.nextID(), GUID: newGUID(), Event: event, At: f.now(), Body: body,
+	s := &sending{Delivery{
+		ID: f.nextID(), GUID: newGUID(), Event: m.event, precise: m.precise, At: f.now(), Body: body, hook: h,
 	}}
 	s.Action, _ = payload["action"].(string)
 	if in != nil {
@@ -239,32 +232,19 @@ func (f *GitHub) send(h *hook, event string, payload object, in *Installation, r
 	if repo != nil {
 		s.Repository = repo.ID
 	}
-	s.Header = h.header(s.Delivery)
+	s.Header = f.dialect.header(s.Delivery)
 	f.hooks.enqueue(s)
-}
-
-func (h *hook) header(d Delivery) http.Header {
-	target, targetID := "repository", d.Repository
-	if h.app != nil {
-		target, targetID = "integration", h.app.ID
-	}
-	header := http.Header{}
-	header.Set("Content-Type", "application/json")
-	header.Set("User-Agent", "GitHub-Hookshot/fa4e000")
-	header.Set("X-Github-Hook-Id", fmt.Sprint(h.id))
-	header.Set("X-Github-Event", d.Event)
-	header.Set("X-Github-Delivery", d.GUID)
-	header.Set("X-Github-Hook-Installation-Target-Type", target)
-	header.Set("X-Github-Hook-Installation-Target-Id", fmt.Sprint(targetID))
-	if h.secret != "" {
-		header.Set("X-Hub-Signature", "sha1="+sign(sha1.New, h.secret, d.Body))
-		header.Set("X-Hub-Signature-256", "sha256="+sign(sha256.New, h.secret, d.Body))
-	}
-	return header
 }
 
 func sign(algorithm func() hash.Hash, secret string, body []byte) string {
 	mac := hmac.New(algorithm, []byte(secret))
 	mac.Write(body)
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func newGUID() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails, by its contract
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

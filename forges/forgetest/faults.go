@@ -12,7 +12,7 @@ import (
 // Match picks requests. Empty fields match everything.
 type Match struct {
 	Method string
-	// Path is a part of the path behind /api/v3, such as "/statuses/".
+	// Path is a part of the path, such as "/statuses/".
 	Path string
 }
 
@@ -27,6 +27,7 @@ type Faults struct {
 	skew      time.Duration
 	closed    bool
 	ended     chan struct{}
+	dialect   dialect
 }
 
 type requestFault struct {
@@ -47,7 +48,7 @@ type deliveryFault struct {
 	copies int
 }
 
-func newFaults() *Faults { return &Faults{ended: make(chan struct{})} }
+func newFaults(d dialect) *Faults { return &Faults{ended: make(chan struct{}), dialect: d} }
 
 // Clear ends every fault on requests and deliveries. Held requests go on.
 func (x *Faults) Clear() {
@@ -86,7 +87,7 @@ func (x *Faults) LoseAnswer(m Match, times int) {
 func (x *Faults) PrimaryLimit(m Match, status int, reset time.Time, times int) {
 	x.add(&requestFault{Match: m, left: times, answer: func(w http.ResponseWriter, _ *http.Request) {
 		limitHeaders(w.Header(), 0, reset)
-		writeError(w, &APIError{Status: status, Message: "API rate limit exceeded for installation ID 1."})
+		x.dialect.refuse(w, &APIError{Status: status, Message: "API rate limit exceeded for installation ID 1."})
 	}})
 }
 
@@ -98,7 +99,7 @@ func (x *Faults) SecondaryLimit(m Match, status int, retryAfter string, times in
 			w.Header().Set("Retry-After", retryAfter)
 		}
 		message := "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-		writeError(w, &APIError{Status: status, Message: message})
+		x.dialect.refuse(w, &APIError{Status: status, Message: message})
 	}})
 }
 

@@ -1,11 +1,10 @@
 // Package forgetest is a forge for tests and for `chant demo`: one process,
-// real git repositories over smart HTTP, and GitHub's REST dialect with its
+// real git repositories over smart HTTP, and the API of a forge with its
 // limits, orders, redirects, refusals and webhooks as the forge facts record
-// them. It keeps state only; it decides nothing for chant and imports no
-// adapter. Nothing in it depends on the testing package.
+// them. It decides nothing for chant and imports no adapter. Nothing in it
+// depends on the testing package.
 //
-// A Go method acts as a person would in the browser, and everything a person
-// or an app does is answered with the events GitHub would send:
+// Forge is the state, and its Go methods act as a person would in the browser:
 //
 //	f := forgetest.Start(t)
 //	alice := f.User("alice")
@@ -14,6 +13,18 @@
 //	forgetest.Must(app.Install("acme"))
 //	app.Deliver("http://127.0.0.1:8080/webhooks/github", "secret")
 //	forgetest.Must(repo.Commit("main", map[string]string{"a.tf": "..."}, alice))
+//
+// How it speaks is a dialect (dialect.go), made by the constructor: NewGitHub
+// and its like. The files of one have its name in front: github.go holds what
+// dialect asks for, github_api_*.go the endpoints as route values,
+// github_events.go the deliveries, github_render_*.go the JSON. What is state,
+// git, faults, deliveries, routing or a web page has no such name and serves
+// all. Whatever happens is one event, which each dialect words as its messages.
+//
+// To add a forge: a type that embeds *Forge, with dialect's methods, and a
+// constructor that calls start. Handlers are its methods and read the state
+// with the helpers of call. Where a forge differs by a value, habits has it;
+// where it differs by a rule of its own, dialect has a method.
 package forgetest
 
 import (
@@ -43,8 +54,8 @@ type Options struct {
 	RequestLog func(line string)
 }
 
-// GitHub is the fake forge. All methods are safe for concurrent use.
-type GitHub struct {
+// Forge is the state of a fake forge, served in one dialect. All methods are safe for concurrent use.
+type Forge struct {
 	// Faults scripts what goes wrong.
 	Faults *Faults
 
@@ -60,6 +71,7 @@ type GitHub struct {
 	server  *http.Server
 	served  chan error
 	hooks   *deliverer
+	dialect dialect
 	counts  *counter
 
 	mu       sync.Mutex
@@ -75,7 +87,6 @@ type GitHub struct {
 	tokens   map[string]*grant // by token text
 	installs map[int64]*Installation
 	global   *hook // of every repository
-	hookByID map[int64]*hook
 }
 
 // TB is the part of testing.TB that Start needs.
@@ -86,8 +97,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Start runs a fake for one test and closes it when the test ends.
-func Start(t TB) *GitHub {
+// Start runs a fake GitHub for one test and closes it when the test ends.
+func Start(t TB) *Forge {
 	t.Helper()
 	f, err := NewGitHub(Options{Dir: t.TempDir()})
 	if err != nil {
@@ -97,10 +108,9 @@ func Start(t TB) *GitHub {
 	return f
 }
 
-// NewGitHub starts a fake on a loopback address. Close ends it.
-func NewGitHub(o Options) (*GitHub, error) {
+func start(o Options, speak func(*Forge) dialect) (*Forge, error) {
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // the fake outlives every call, until Close
-	f := &GitHub{
+	f := &Forge{
 		life:     life,
 		end:      end,
 		options:  o,
@@ -114,7 +124,6 @@ func NewGitHub(o Options) (*GitHub, error) {
 		apps:     map[int64]*App{},
 		tokens:   map[string]*grant{},
 		installs: map[int64]*Installation{},
-		hookByID: map[int64]*hook{},
 		served:   make(chan error, 1),
 		counts:   newCounter(),
 		lastID:   1000,
@@ -135,12 +144,13 @@ func NewGitHub(o Options) (*GitHub, error) {
 	if err := os.MkdirAll(filepath.Join(f.dir, "home"), 0o700); err != nil {
 		return nil, fmt.Errorf("making the git home: %w", err)
 	}
-	f.Faults = newFaults()
+	f.dialect = speak(f)
+	f.Faults = newFaults(f.dialect)
 	f.hooks = newDeliverer(f.life, f.Faults)
 	return f, f.listen()
 }
 
-func (f *GitHub) listen() error {
+func (f *Forge) listen() error {
 	listener, err := net.Listen("tcp", f.options.Addr)
 	if err != nil {
 		return fmt.Errorf("listening for the fake forge: %w", err)
@@ -152,7 +162,7 @@ func (f *GitHub) listen() error {
 }
 
 // Close stops the server and the deliveries and removes a temporary directory.
-func (f *GitHub) Close() error {
+func (f *Forge) Close() error {
 	f.end()
 	f.Faults.releaseAll()
 	f.hooks.stop()
@@ -167,39 +177,38 @@ func (f *GitHub) Close() error {
 }
 
 // URL is the address of the web pages and git, without a trailing slash.
-func (f *GitHub) URL() string { return "http://" + f.address }
+func (f *Forge) URL() string { return "http://" + f.address }
 
-// APIURL is the base of the REST API, with a trailing slash, laid out as on a
-// GitHub Enterprise server.
-func (f *GitHub) APIURL() string { return f.URL() + "/api/v3/" }
+// APIURL is the base of the REST API, with a trailing slash.
+func (f *Forge) APIURL() string { return f.URL() + f.dialect.habits().api + "/" }
 
 // Quiesce waits until every delivery queued so far was answered. What the
 // receiver does after it answered is not the fake's to know.
-func (f *GitHub) Quiesce(ctx context.Context) error { return f.hooks.quiesce(ctx) }
+func (f *Forge) Quiesce(ctx context.Context) error { return f.hooks.quiesce(ctx) }
 
 // Advance moves the fake's clock ahead: tokens expire, times grow.
-func (f *GitHub) Advance(d time.Duration) {
+func (f *Forge) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ahead += d
 }
 
 // Now is the fake's time.
-func (f *GitHub) Now() time.Time {
+func (f *Forge) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.now()
 }
 
-// now is the fake's time to the second, as GitHub's API gives times. The
+// now is the fake's time to the second, as the APIs give times. The
 // caller holds mu.
-func (f *GitHub) now() time.Time {
+func (f *Forge) now() time.Time {
 	return f.options.Now().Add(f.ahead).UTC().Truncate(time.Second)
 }
 
 // nextID gives ids that differ over all kinds of objects, so that a mixed-up id
 // is found by a test. The caller holds mu.
-func (f *GitHub) nextID() int64 {
+func (f *Forge) nextID() int64 {
 	f.lastID++
 	return f.lastID
 }

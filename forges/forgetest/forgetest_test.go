@@ -66,7 +66,7 @@ func (b *inbox) clear() {
 	b.got = nil
 }
 
-func quiet(t *testing.T, f *GitHub) {
+func quiet(t *testing.T, f *Forge) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -77,7 +77,7 @@ func quiet(t *testing.T, f *GitHub) {
 
 // world is a fake with one repository, an app and two people.
 type world struct {
-	*GitHub
+	*Forge
 
 	repo       *Repo
 	app        *App
@@ -89,7 +89,7 @@ type world struct {
 func newWorld(t *testing.T) world {
 	t.Helper()
 	f := Start(t)
-	w := world{GitHub: f, alice: f.User("alice"), bob: f.User("bob"), box: newInbox(t)}
+	w := world{Forge: f, alice: f.User("alice"), bob: f.User("bob"), box: newInbox(t)}
 	w.repo = Must(f.CreateRepo("acme", "infra"))
 	w.repo.SetPermission(w.alice, "write")
 	w.repo.SetPermission(w.bob, "write")
@@ -149,7 +149,7 @@ func TestAPushOverHTTPIsAPushOfTheTokensOwner(t *testing.T) {
 	git(t, dir, "add", ".")
 	git(t, dir, "commit", "--quiet", "-m", "Add b")
 	git(t, dir, "push", "--quiet", "origin", "topic")
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if got := strings.Join(w.box.events(), ","); got != "push,create" {
 		t.Fatalf("events %q", got)
 	}
@@ -168,7 +168,7 @@ func TestAPullRequestWalksToItsMerge(t *testing.T) {
 			Must(p.Push(map[string]string{"c.tf": "c = 3\n"}, w.alice))
 			Must(w.As(w.bob).Review(p, "APPROVE", "fine"))
 			sha := Must(p.Merge(method, w.bob))
-			quiet(t, w.GitHub)
+			quiet(t, w.Forge)
 			if head := Must(w.repo.Head("main")); head != sha || !p.Merged() {
 				t.Fatalf("main is at %s, merged as %s", head, sha)
 			}

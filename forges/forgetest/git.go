@@ -14,11 +14,11 @@ import (
 
 // git runs one git command in a repository of the fake, apart from the
 // machine's own configuration.
-func (f *GitHub) git(ctx context.Context, dir string, stdin io.Reader, args ...string) (string, error) {
+func (f *Forge) git(ctx context.Context, dir string, stdin io.Reader, args ...string) (string, error) {
 	return f.gitEnv(ctx, dir, stdin, nil, args...)
 }
 
-func (f *GitHub) gitEnv(ctx context.Context, dir string, stdin io.Reader, env []string, args ...string) (string, error) {
+func (f *Forge) gitEnv(ctx context.Context, dir string, stdin io.Reader, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stdin = dir, stdin
 	cmd.Env = append(f.gitBaseEnv(), env...)
@@ -30,19 +30,19 @@ func (f *GitHub) gitEnv(ctx context.Context, dir string, stdin io.Reader, env []
 	return stdout.String(), nil
 }
 
-func (f *GitHub) gitBaseEnv() []string {
+func (f *Forge) gitBaseEnv() []string {
 	return []string{
 		"HOME=" + filepath.Join(f.dir, "home"), "LANG=C.UTF-8",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
 	}
 }
 
-func (f *GitHub) initBare(ctx context.Context, dir string) error {
+func (f *Forge) initBare(ctx context.Context, dir string) error {
 	if _, err := f.git(ctx, f.dir, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", dir); err != nil {
 		return err
 	}
 	settings := []string{
-		"http.receivepack=true", "receive.hideRefs=refs/pull", "uploadpack.allowAnySHA1InWant=true",
+		"http.receivepack=true", "receive.hideRefs=refs/pull", "receive.hideRefs=refs/merge-requests", "uploadpack.allowAnySHA1InWant=true",
 		"gc.auto=0", "receive.autogc=false", "core.fsync=none",
 	}
 	var config strings.Builder

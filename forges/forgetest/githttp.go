@@ -17,7 +17,7 @@ const maxPush = 256 << 20
 
 // serveGit serves a repository over git's smart HTTP protocol through git
 // http-backend. The password is any token the API takes.
-func (f *GitHub) serveGit(w http.ResponseWriter, r *http.Request) {
+func (f *Forge) serveGit(w http.ResponseWriter, r *http.Request) {
 	parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/"), "/", 3)
 	if len(parts) < 3 {
 		http.NotFound(w, r)
@@ -39,9 +39,9 @@ func (f *GitHub) serveGit(w http.ResponseWriter, r *http.Request) {
 	repo, by, status := f.gitCaller(r, parts[0], strings.TrimSuffix(parts[1], ".git"), write)
 	switch {
 	case status == http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", `Basic realm="GitHub"`)
+		w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
 		http.Error(w, "Authentication failed", status)
-	case status == http.StatusMovedPermanently:
+	case repo != nil && status != 0:
 		http.Redirect(w, r, repo.GitURL()+"/"+parts[2]+"?"+r.URL.RawQuery, status)
 	case status != 0:
 		http.Error(w, http.StatusText(status), status)
@@ -52,7 +52,7 @@ func (f *GitHub) serveGit(w http.ResponseWriter, r *http.Request) {
 }
 
 // gitCaller authenticates and authorises; status 0 means go on.
-func (f *GitHub) gitCaller(r *http.Request, owner, name string, write bool) (*Repo, *User, int) {
+func (f *Forge) gitCaller(r *http.Request, owner, name string, write bool) (*Repo, *User, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, password, ok := r.BasicAuth()
@@ -65,7 +65,7 @@ func (f *GitHub) gitCaller(r *http.Request, owner, name string, write bool) (*Re
 	}
 	repo := f.names[lower(owner, name)]
 	if id, moved := f.moved[lower(owner, name)]; moved && repo == nil {
-		return f.repos[id], nil, http.StatusMovedPermanently
+		return f.repos[id], nil, f.dialect.habits().gitMoved
 	}
 	c := &call{f: f, r: r, grant: g, repo: repo}
 	need := "contents:read"
@@ -82,7 +82,7 @@ func (f *GitHub) gitCaller(r *http.Request, owner, name string, write bool) (*Re
 }
 
 // runGit hands the request to git and sends the events of what it changed.
-func (f *GitHub) runGit(w http.ResponseWriter, r *http.Request, repo *Repo, by *User, rest string) {
+func (f *Forge) runGit(w http.ResponseWriter, r *http.Request, repo *Repo, by *User, rest string) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -115,7 +115,7 @@ func (f *GitHub) runGit(w http.ResponseWriter, r *http.Request, repo *Repo, by *
 	answer.copyTo(w)
 }
 
-func (f *GitHub) receivePack(r *http.Request, repo *Repo, by *User, backend http.Handler, answer *bufferedAnswer) error {
+func (f *Forge) receivePack(r *http.Request, repo *Repo, by *User, backend http.Handler, answer *bufferedAnswer) error {
 	repo.pushing.Lock()
 	defer repo.pushing.Unlock()
 	backend.ServeHTTP(answer, r)

@@ -45,9 +45,9 @@ func notMergeable() *APIError {
 func (p *Pull) land(ctx context.Context, method string, by *User) (string, []string, error) {
 	r := p.Repo
 	base := r.refs["refs/heads/"+p.base.branch].commit
-	webFlow := p.f.webFlow()
+	presser := p.f.presser(by)
 	if method == "rebase" {
-		return p.rebase(ctx, base, webFlow)
+		return p.rebase(ctx, base, presser)
 	}
 	tree, ok, err := r.mergeTree(ctx, base, p.head.sha)
 	if err != nil {
@@ -59,11 +59,11 @@ func (p *Pull) land(ctx context.Context, method string, by *User) (string, []str
 	switch method {
 	case "squash":
 		message := fmt.Sprintf("%s (#%d)\n", p.title, p.Number)
-		sha, err := r.commitTree(ctx, tree, []string{base}, p.author.Person(), webFlow, p.f.now(), message)
+		sha, err := r.commitTree(ctx, tree, []string{base}, p.author.Person(), presser, p.f.now(), message)
 		return sha, []string{sha}, err
 	case "merge":
 		message := fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s\n", p.Number, p.head.repo.owner.Login, p.head.branch, p.title)
-		sha, err := r.commitTree(ctx, tree, []string{base, p.head.sha}, by.Person(), webFlow, p.f.now(), message)
+		sha, err := r.commitTree(ctx, tree, []string{base, p.head.sha}, by.Person(), presser, p.f.now(), message)
 		if err != nil {
 			return "", nil, err
 		}
@@ -122,7 +122,7 @@ func (p *Pull) merged(ctx context.Context, by *User, sha string, commits []strin
 	now := p.f.now()
 	p.landed, p.commits, p.mergedBy = sha, commits, by
 	p.mergedAt, p.closedAt, p.updated, p.state = now, now, now, "closed"
-	p.f.emitPull("closed", p, by, nil)
+	p.f.tellPull("closed", p, by, nil)
 	return nil
 }
 
@@ -138,9 +138,9 @@ func (p *Pull) checkMergeable(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	webFlow := p.f.webFlow()
+	presser := p.f.presser(p.author)
 	message := fmt.Sprintf("Merge %s into %s\n", p.head.sha, base)
-	p.testMerge, err = p.Repo.commitTree(ctx, tree, []string{base, p.head.sha}, webFlow, webFlow, p.f.now(), message)
+	p.testMerge, err = p.Repo.commitTree(ctx, tree, []string{base, p.head.sha}, presser, presser, p.f.now(), message)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ type Pull struct {
 	Number int
 	Repo   *Repo
 
-	f        *GitHub
+	f        *Forge
 	id       int64
 	title    string
 	body     string
@@ -86,7 +86,7 @@ func (r *Repo) openPull(by *User, from *Repo, head, base, title string, draft bo
 	if err := r.updateRef(ctx, p.headRef(), headTip.commit); err != nil {
 		return nil, err
 	}
-	r.f.emitPull("opened", p, by, nil)
+	r.f.tellPull("opened", p, by, nil)
 	return p, nil
 }
 
@@ -101,7 +101,7 @@ func (r *Repo) takeHead(ctx context.Context, from *Repo, branch string) error {
 	return nil
 }
 
-func (p *Pull) headRef() string { return fmt.Sprintf("refs/pull/%d/head", p.Number) }
+func (p *Pull) headRef() string { return fmt.Sprintf(p.f.dialect.habits().pullRef, p.Number) }
 
 // branchMoved brings pull requests along with a branch of this repository.
 func (r *Repo) branchMoved(ctx context.Context, by *User, c refChange) error {
@@ -140,7 +140,7 @@ func (p *Pull) headMoved(ctx context.Context, by *User, c refChange) error {
 	if err := p.Repo.updateRef(ctx, p.headRef(), p.head.sha); err != nil {
 		return err
 	}
-	p.f.emitPull("synchronize", p, by, object{"before": before, "after": p.head.sha})
+	p.f.tellPull("synchronize", p, by, map[string]string{"head": before})
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (p *Pull) MergeCommit() string { return locked(p, func() string { return p.
 func (p *Pull) URL() string { return locked(p, p.htmlURL) }
 
 func (p *Pull) htmlURL() string {
-	return fmt.Sprintf("%s/%s/pull/%d", p.f.URL(), p.Repo.fullName(), p.Number)
+	return p.f.URL() + "/" + p.Repo.fullName() + fmt.Sprintf(p.f.dialect.habits().pull, p.Number)
 }
 
 func locked[T any](p *Pull, read func() T) T {
@@ -214,7 +214,7 @@ func (p *Pull) Close(by *User) error {
 
 func (p *Pull) close(by *User) {
 	p.state, p.closedAt, p.updated = "closed", p.f.now(), p.f.now()
-	p.f.emitPull("closed", p, by, nil)
+	p.f.tellPull("closed", p, by, nil)
 }
 
 // Reopen opens a closed pull request again.
@@ -225,7 +225,7 @@ func (p *Pull) Reopen(by *User) error {
 		return invalid("state cannot be changed")
 	}
 	p.state, p.closedAt, p.updated = "open", time.Time{}, p.f.now()
-	p.f.emitPull("reopened", p, by, nil)
+	p.f.tellPull("reopened", p, by, nil)
 	return nil
 }
 
@@ -241,22 +241,22 @@ func (p *Pull) SetDraft(draft bool, by *User) {
 	if draft {
 		action = "converted_to_draft"
 	}
-	p.f.emitPull(action, p, by, nil)
+	p.f.tellPull(action, p, by, nil)
 }
 
 // Edit changes title and body.
 func (p *Pull) Edit(title, body string, by *User) {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
-	changes := object{}
+	from := map[string]string{}
 	if title != p.title {
-		changes["title"] = object{"from": p.title}
+		from["title"] = p.title
 	}
 	if body != p.body {
-		changes["body"] = object{"from": p.body}
+		from["body"] = p.body
 	}
 	p.title, p.body, p.updated = title, body, p.f.now()
-	p.f.emitPull("edited", p, by, object{"changes": changes})
+	p.f.tellPull("edited", p, by, from)
 }
 
 // Retarget changes the base branch.
@@ -269,9 +269,7 @@ func (p *Pull) Retarget(base string, by *User) error {
 	}
 	old := p.base
 	p.base, p.checked, p.updated = branchRef{p.Repo, base, tip.commit}, false, p.f.now()
-	p.f.emitPull("edited", p, by, object{"changes": object{"base": object{
-		"ref": object{"from": old.branch}, "sha": object{"from": old.sha},
-	}}})
+	p.f.tellPull("edited", p, by, map[string]string{"base": old.branch, "base_sha": old.sha})
 	return nil
 }
 
@@ -280,5 +278,5 @@ func (p *Pull) Retarget(base string, by *User) error {
 func (p *Pull) Touch(action string, by *User) {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
-	p.f.emitPull(action, p, by, nil)
+	p.f.tellPull(action, p, by, nil)
 }

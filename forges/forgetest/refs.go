@@ -10,12 +10,6 @@ import (
 
 const zeroSHA = "0000000000000000000000000000000000000000"
 
-// Beyond these numbers in one push GitHub sends no event at all.
-const (
-	maxTagEvents    = 3
-	maxBranchEvents = 5000
-)
-
 // ref is what a reference points at; commit is peeled.
 type ref struct{ object, commit string }
 
@@ -74,30 +68,12 @@ func (r *Repo) refsMoved(ctx context.Context, by *User) error {
 }
 
 func (r *Repo) announce(ctx context.Context, by *User, changes []refChange) error {
-	tagsMoved, tagsGone, branches := 0, 0, 0
-	for _, c := range changes {
-		switch {
-		case !isTag(c.name):
-			branches++
-		case c.new.object == "":
-			tagsGone++
-		default:
-			tagsMoved++
-		}
-	}
 	var errs []error
 	for _, c := range changes {
-		gone := c.new.object == ""
-		tag := isTag(c.name)
-		loud := branches <= maxBranchEvents
-		if tag {
-			loud = tagsMoved <= maxTagEvents && !gone || tagsGone <= maxTagEvents && gone
+		if r.f.dialect.loud(changes, c) {
+			errs = append(errs, r.f.emit(ctx, event{kind: pushEvent, repo: r, by: by, ref: c}))
 		}
-		if loud {
-			errs = append(errs, r.f.emitPush(ctx, r, by, c))
-			r.f.emitRef(r, by, c)
-		}
-		if !tag {
+		if !isTag(c.name) {
 			errs = append(errs, r.branchMoved(ctx, by, c))
 		}
 	}
@@ -159,8 +135,8 @@ func (r *Repo) DeleteBranch(branch string, by *User) error {
 	})
 }
 
-// CreateTags pushes lightweight tags at one commit in one push: more than
-// three send no event, as on GitHub.
+// CreateTags pushes lightweight tags at one commit in one push: GitHub and
+// GitLab send no event when there are more than three.
 func (r *Repo) CreateTags(by *User, sha string, names ...string) error {
 	return r.changing(by, func(ctx context.Context) error {
 		for _, name := range names {

@@ -13,10 +13,10 @@ import (
 type Repo struct {
 	ID int64
 
-	f   *GitHub
+	f   *Forge
 	dir string
 	// pushing serialises what moves refs, so that the events of one push are
-	// told from those of another. It is taken before GitHub.mu.
+	// told from those of another. It is taken before Forge.mu.
 	pushing sync.Mutex
 
 	owner         *User
@@ -42,13 +42,13 @@ type Repo struct {
 
 // CreateRepo makes an empty private repository; the owner becomes an
 // organisation when new.
-func (f *GitHub) CreateRepo(owner, name string) (*Repo, error) {
+func (f *Forge) CreateRepo(owner, name string) (*Repo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.createRepo(f.account(owner, typeOrg), name)
 }
 
-func (f *GitHub) createRepo(owner *User, name string) (*Repo, error) {
+func (f *Forge) createRepo(owner *User, name string) (*Repo, error) {
 	if f.names[lower(owner.Login, name)] != nil {
 		return nil, unprocessable("Repository creation failed.")
 	}
@@ -68,7 +68,7 @@ func (f *GitHub) createRepo(owner *User, name string) (*Repo, error) {
 }
 
 // claim gives the repository its name. A name that redirected stops doing so.
-func (f *GitHub) claim(r *Repo) {
+func (f *Forge) claim(r *Repo) {
 	key := lower(r.owner.Login, r.name)
 	f.names[key] = r
 	delete(f.moved, key)
@@ -161,7 +161,7 @@ func (r *Repo) Rename(name string) {
 	defer r.f.mu.Unlock()
 	old := r.name
 	r.move(r.owner, name)
-	r.f.emitRepository("renamed", r, object{"repository": object{"name": object{"from": old}}})
+	r.f.tell(event{kind: repoEvent, action: "renamed", repo: r, by: r.owner, from: map[string]string{"name": old}})
 }
 
 // Transfer gives the repository to another account. Installations of the old
@@ -171,7 +171,7 @@ func (r *Repo) Transfer(owner string) {
 	defer r.f.mu.Unlock()
 	old := r.owner
 	r.move(r.f.account(owner, typeOrg), r.name)
-	r.f.emitRepository("transferred", r, object{"owner": object{"from": object{"user": r.f.renderUser(old)}}})
+	r.f.tell(event{kind: repoEvent, action: "transferred", repo: r, by: r.owner, from: map[string]string{"owner": old.Login}})
 }
 
 func (r *Repo) move(owner *User, name string) {
@@ -220,7 +220,7 @@ func (r *Repo) Fork(u *User) (*Repo, error) {
 }
 
 // Repo finds a repository by its current name.
-func (f *GitHub) Repo(owner, name string) (*Repo, error) {
+func (f *Forge) Repo(owner, name string) (*Repo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r := f.names[lower(owner, name)]; r != nil {
@@ -229,7 +229,7 @@ func (f *GitHub) Repo(owner, name string) (*Repo, error) {
 	return nil, notFound()
 }
 
-func (f *GitHub) sortedRepos() []*Repo {
+func (f *Forge) sortedRepos() []*Repo {
 	ids := slices.Sorted(maps.Keys(f.repos))
 	out := make([]*Repo, len(ids))
 	for i, id := range ids {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -38,12 +37,12 @@ func (v *review) snapshot() Review {
 }
 
 func (v *review) htmlURL() string {
-	return fmt.Sprintf("%s#pullrequestreview-%d", v.pull.htmlURL(), v.id)
+	return v.pull.htmlURL() + "#" + fmt.Sprintf(v.pull.f.dialect.habits().anchors[""], v.id)
 }
 
 // addReview submits a review. Event is APPROVE, REQUEST_CHANGES, COMMENT, or
 // empty for a pending one, which nobody else sees.
-func (f *GitHub) addReview(p *Pull, by *User, event, body string) (*review, *APIError) {
+func (f *Forge) addReview(p *Pull, by *User, event, body string) (*review, *APIError) {
 	states := map[string]string{
 		"APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED", "": "PENDING",
 	}
@@ -51,18 +50,11 @@ func (f *GitHub) addReview(p *Pull, by *User, event, body string) (*review, *API
 	if !ok {
 		return nil, invalid(FieldError{Resource: "PullRequestReview", Code: "invalid", Field: "event"})
 	}
-	if by == p.author && (event == "APPROVE" || event == "REQUEST_CHANGES") {
-		verb := strings.ToLower(strings.ReplaceAll(event, "_", " "))
-		if event == "REQUEST_CHANGES" {
-			verb += " on"
-		}
-		return nil, &APIError{Status: 422, Message: "Unprocessable Entity", Errors: []any{"Can not " + verb + " your own pull request"}}
-	}
-	if body == "" && (event == "REQUEST_CHANGES" || event == "COMMENT") {
-		return nil, invalid(FieldError{Resource: "PullRequestReview", Code: "missing_field", Field: "body"})
+	if err := f.dialect.verdict(p, by, event, body); err != nil {
+		return nil, err
 	}
 	if body != "" {
-		if err := checkBody("PullRequestReview", body); err != nil {
+		if err := f.checkBody("PullRequestReview", body); err != nil {
 			return nil, err
 		}
 	}
@@ -70,30 +62,30 @@ func (f *GitHub) addReview(p *Pull, by *User, event, body string) (*review, *API
 	p.Repo.reviews[v.id] = v
 	if state != "PENDING" {
 		v.submitted = f.now()
-		f.emitReview("submitted", v, by, nil)
+		f.tellReview("submitted", v, by, nil)
 	}
 	return v, nil
 }
 
 // submitReview makes a pending review known.
-func (f *GitHub) submitReview(v *review, state string) {
+func (f *Forge) submitReview(v *review, state string) {
 	v.state, v.submitted, v.sha = state, f.now(), v.pull.head.sha
-	f.emitReview("submitted", v, v.author, nil)
+	f.tellReview("submitted", v, v.author, nil)
 }
 
-func (f *GitHub) dismissReview(v *review, by *User) *APIError {
+func (f *Forge) dismissReview(v *review, by *User) *APIError {
 	if v.state != "APPROVED" && v.state != "CHANGES_REQUESTED" {
 		return unprocessable("Can not dismiss a commented pull request review")
 	}
 	v.state = "DISMISSED"
-	f.emitReview("dismissed", v, by, nil)
+	f.tellReview("dismissed", v, by, nil)
 	return nil
 }
 
-func (f *GitHub) editReview(v *review, body string, by *User) {
+func (f *Forge) editReview(v *review, body string, by *User) {
 	from := v.body
 	v.body, v.edited = body, true
-	f.emitReview("edited", v, by, object{"changes": object{"body": object{"from": from}}})
+	f.tellReview("edited", v, by, map[string]string{"body": from})
 }
 
 // reviewsOf lists every review of a pull request in order.

@@ -22,7 +22,7 @@ func isPage(path string) bool {
 }
 
 // pages serves the web pages. Forms of foreign sites are refused.
-func (f *GitHub) pages() http.Handler {
+func (f *Forge) pages() http.Handler {
 	page := template.Must(template.New("page").Parse(pageText))
 	mux := http.NewServeMux()
 	show := func(read func(*http.Request) (pageData, error)) http.HandlerFunc {
@@ -72,7 +72,7 @@ type pageEntry struct {
 	Who, What, Body, Answer string
 }
 
-func (f *GitHub) homePage(*http.Request) (pageData, error) {
+func (f *Forge) homePage(*http.Request) (pageData, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	data := pageData{Title: "Repositories"}
@@ -82,7 +82,7 @@ func (f *GitHub) homePage(*http.Request) (pageData, error) {
 	return data, nil
 }
 
-func (f *GitHub) repoPage(r *http.Request) (pageData, error) {
+func (f *Forge) repoPage(r *http.Request) (pageData, error) {
 	repo, err := f.Repo(r.PathValue("owner"), r.PathValue("repo"))
 	if err != nil {
 		return pageData{}, err
@@ -112,7 +112,7 @@ func (p *Pull) stateWord() string {
 	return p.state
 }
 
-func (f *GitHub) pagePull(r *http.Request) (*Pull, error) {
+func (f *Forge) pagePull(r *http.Request) (*Pull, error) {
 	repo, err := f.Repo(r.PathValue("owner"), r.PathValue("repo"))
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (f *GitHub) pagePull(r *http.Request) (*Pull, error) {
 	return nil, notFound()
 }
 
-func (f *GitHub) pullPage(r *http.Request) (pageData, error) {
+func (f *Forge) pullPage(r *http.Request) (pageData, error) {
 	p, err := f.pagePull(r)
 	if err != nil {
 		return pageData{}, err
@@ -154,7 +154,7 @@ func (f *GitHub) pullPage(r *http.Request) (pageData, error) {
 }
 
 // people are the accounts that may write.
-func (f *GitHub) people(repo *Repo) []string {
+func (f *Forge) people(repo *Repo) []string {
 	var names []string
 	for _, login := range slices.Sorted(maps.Keys(f.accounts)) {
 		if u := f.accounts[login]; u.Type == typeUser && atLeast(repo.roleOf(u), "write") {
@@ -187,7 +187,7 @@ func (p *Pull) talk() []pageEntry {
 }
 
 // pullAction does what a button says, as the person chosen.
-func (f *GitHub) pullAction(w http.ResponseWriter, r *http.Request) {
+func (f *Forge) pullAction(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 	p, err := f.pagePull(r)
 	if err != nil {
@@ -209,7 +209,7 @@ func (f *GitHub) pullAction(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
 }
 
-func (f *GitHub) act(p *Pull, by *User, do, body string) error {
+func (f *Forge) act(p *Pull, by *User, do, body string) error {
 	var err error
 	switch do {
 	case "comment":

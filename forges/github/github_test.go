@@ -17,7 +17,7 @@ var instance = engine.Instance{Kind: engine.GitHub, Host: "github.com"}
 
 // world is a fake GitHub with an app, a repository, two people and an adapter.
 type world struct {
-	*forgetest.GitHub
+	*forgetest.Forge
 
 	app        *forgetest.App
 	in         *forgetest.Installation
@@ -31,7 +31,7 @@ type world struct {
 func newWorld(t *testing.T, tune ...func(*forgetest.AppOptions)) world {
 	t.Helper()
 	f := forgetest.Start(t)
-	w := world{GitHub: f, alice: f.User("alice"), bob: f.User("bob")}
+	w := world{Forge: f, alice: f.User("alice"), bob: f.User("bob")}
 	w.repo = forgetest.Must(f.CreateRepo("acme", "infra"))
 	w.repo.SetPermission(w.alice, "write")
 	w.repo.SetPermission(w.bob, "maintain")

@@ -10,32 +10,32 @@ import (
 const maxPushCommits = 2048
 
 // userOf maps a commit address to an account, or null.
-func (f *GitHub) userOf(p Person) any { return f.renderUser(f.emails[lower(p.Email)]) }
+func (d github) userOf(p Person) any { return d.renderUser(d.emails[lower(p.Email)]) }
 
 // renderCommit is a commit of the REST API; author and committer are null when
 // the address maps to no account.
-func (f *GitHub) renderCommit(r *Repo, c commitInfo) object {
-	web := fmt.Sprintf("%s/%s/commit/%s", f.URL(), r.fullName(), c.sha)
+func (d github) renderCommit(r *Repo, c commitInfo) object {
+	web := fmt.Sprintf("%s/%s/commit/%s", d.URL(), r.fullName(), c.sha)
 	parents := []object{}
 	for _, p := range c.parents {
-		parents = append(parents, object{"sha": p, "url": r.apiURL("/commits/" + p), "html_url": f.URL() + "/" + r.fullName() + "/commit/" + p})
+		parents = append(parents, object{"sha": p, "url": d.apiURL(r, "/commits/"+p), "html_url": d.URL() + "/" + r.fullName() + "/commit/" + p})
 	}
 	return object{
-		"sha": c.sha, "node_id": nodeID("C", int64(len(c.sha))), "url": r.apiURL("/commits/" + c.sha), "html_url": web,
-		"comments_url": r.apiURL("/commits/" + c.sha + "/comments"), "parents": parents,
-		"author": f.userOf(c.author), "committer": f.userOf(c.committer),
+		"sha": c.sha, "node_id": nodeID("C", int64(len(c.sha))), "url": d.apiURL(r, "/commits/"+c.sha), "html_url": web,
+		"comments_url": d.apiURL(r, "/commits/"+c.sha+"/comments"), "parents": parents,
+		"author": d.userOf(c.author), "committer": d.userOf(c.committer),
 		"commit": object{
 			"author":    object{"name": c.author.Name, "email": c.author.Email, "date": c.authored},
 			"committer": object{"name": c.committer.Name, "email": c.committer.Email, "date": c.at},
-			"message":   c.message, "tree": object{"sha": c.tree, "url": r.apiURL("/git/trees/" + c.tree)},
-			"url": r.apiURL("/git/commits/" + c.sha), "comment_count": 0,
+			"message":   c.message, "tree": object{"sha": c.tree, "url": d.apiURL(r, "/git/trees/"+c.tree)},
+			"url": d.apiURL(r, "/git/commits/"+c.sha), "comment_count": 0,
 			"verification": object{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil},
 		},
 	}
 }
 
-func (f *GitHub) renderPush(ctx context.Context, r *Repo, by *User, c refChange) (object, error) {
-	web := f.URL() + "/" + r.fullName()
+func (d github) renderPush(ctx context.Context, r *Repo, by *User, c refChange) (object, error) {
+	web := d.URL() + "/" + r.fullName()
 	payload := object{
 		"ref": c.name, "before": orZero(c.old.object), "after": orZero(c.new.object), "base_ref": nil,
 		"created": c.old.object == "", "deleted": c.new.object == "", "forced": false,

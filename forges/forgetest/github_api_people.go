@@ -9,43 +9,43 @@ import (
 
 type rawJSON = json.RawMessage
 
-func peopleRoutes() []route {
+func (d github) peopleRoutes() []route {
 	return []route{
-		{method: "GET", path: "/user", handle: (*call).self},
-		{method: "GET", path: "/user/repos", handle: (*call).ownRepos},
-		{method: "GET", path: "/users/{login}", handle: (*call).user},
-		{method: "GET", path: "/orgs/{org}/teams/{team}/memberships/{login}", needs: "members:read", handle: (*call).teamMembership},
-		{method: "GET", path: "/collaborators/{login}/permission", repo: true, needs: "metadata:read", handle: (*call).permission},
-		{method: "GET", path: "/rate_limit", handle: (*call).limits},
+		{method: "GET", path: "/user", handle: d.self},
+		{method: "GET", path: "/user/repos", handle: d.ownRepos},
+		{method: "GET", path: "/users/{login}", handle: d.user},
+		{method: "GET", path: "/orgs/{org}/teams/{team}/memberships/{login}", needs: "members:read", handle: d.teamMembership},
+		{method: "GET", path: "/collaborators/{login}/permission", repo: true, needs: "metadata:read", handle: d.permission},
+		{method: "GET", path: "/rate_limit", handle: d.limits},
 	}
 }
 
-func (c *call) self() (int, any, *APIError) {
+func (d github) self(c *call) (int, any, *APIError) {
 	if c.grant.installation != nil {
 		return 0, nil, &APIError{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 	}
-	return 200, c.profile(c.grant.user), nil
+	return 200, d.profile(c, c.grant.user), nil
 }
 
-func (c *call) ownRepos() (int, any, *APIError) {
+func (d github) ownRepos(c *call) (int, any, *APIError) {
 	if c.grant.installation != nil {
 		return 0, nil, &APIError{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 	}
 	list := slices.DeleteFunc(c.f.sortedRepos(), func(r *Repo) bool { return c.repoRole(r) == "none" })
-	return 200, eachOf(c, list, c.f.renderRepo), nil
+	return 200, eachOf(c, list, d.renderRepo), nil
 }
 
-func (c *call) user() (int, any, *APIError) {
+func (d github) user(c *call) (int, any, *APIError) {
 	u := c.f.accounts[lower(c.params["login"])]
 	if u == nil {
 		return 0, nil, notFound()
 	}
-	return 200, c.profile(u), nil
+	return 200, d.profile(c, u), nil
 }
 
 // profile is an account as its own endpoint shows it.
-func (c *call) profile(u *User) object {
-	o, _ := c.f.renderUser(u).(object)
+func (d github) profile(c *call, u *User) object {
+	o, _ := d.renderUser(u).(object)
 	for _, name := range []string{"name", "company", "location", "email", "hireable", "bio", "twitter_username"} {
 		o[name] = nil
 	}
@@ -58,7 +58,7 @@ func (c *call) profile(u *User) object {
 
 // teamMembership: a pending invitation is shown as such, and personal accounts
 // have no teams.
-func (c *call) teamMembership() (int, any, *APIError) {
+func (d github) teamMembership(c *call) (int, any, *APIError) {
 	team := c.f.teams[lower(c.params["org"], c.params["team"])]
 	u := c.f.accounts[lower(c.params["login"])]
 	if team == nil || u == nil || team.members[u.ID] == "" {
@@ -74,13 +74,13 @@ func (c *call) teamMembership() (int, any, *APIError) {
 }
 
 // permission answers with the legacy permission and the role beside it.
-func (c *call) permission() (int, any, *APIError) {
+func (d github) permission(c *call) (int, any, *APIError) {
 	u := c.f.accounts[lower(c.params["login"])]
 	if u == nil {
 		return 0, nil, notFound()
 	}
 	role := c.repo.roleOf(u)
-	shown, _ := c.f.renderUser(u).(object)
+	shown, _ := d.renderUser(u).(object)
 	shown["role_name"] = role
 	shown["permissions"] = object{
 		"pull": atLeast(role, "read"), "triage": atLeast(role, "triage"), "push": atLeast(role, "write"),
@@ -89,7 +89,7 @@ func (c *call) permission() (int, any, *APIError) {
 	return 200, object{"permission": legacyPermission(role), "role_name": role, "user": shown}, nil
 }
 
-func (c *call) limits() (int, any, *APIError) {
+func (d github) limits(c *call) (int, any, *APIError) {
 	core := object{"limit": rateLimit, "remaining": max(1, rateLimit-c.grant.spent), "used": c.grant.spent, "reset": c.f.now().Unix() + 3600}
 	return 200, object{"resources": object{"core": core, "search": core}, "rate": core}, nil
 }

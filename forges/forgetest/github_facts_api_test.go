@@ -251,17 +251,17 @@ func TestReviewStatesAreLowerCaseInEventsAndUpperInREST(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.pull(t, "topic")
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	w.box.clear()
 	pending := Must(w.As(w.bob).StartReview(p, "wait"))
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if got := w.box.events(); len(got) != 0 {
 		t.Errorf("a pending review sent %v", got)
 	}
 	if err := w.As(w.bob).Submit(pending, "APPROVED"); err != nil {
 		t.Fatal(err)
 	}
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if !strings.Contains(w.box.got[0].body, `"state":"approved"`) {
 		t.Errorf("event %s", w.box.got[0].body)
 	}

@@ -15,35 +15,35 @@ const deliveryWindow = 72 * time.Hour
 // maxTokenRepos is how many repositories a token can be narrowed to.
 const maxTokenRepos = 500
 
-func appRoutes() []route {
+func (d github) appRoutes() []route {
 	app := func(method, path string, handle func(*call) (int, any, *APIError)) route {
 		return route{method: method, path: path, caller: byApp, handle: handle}
 	}
 	return []route{
-		app("GET", "/app", func(c *call) (int, any, *APIError) { return 200, c.f.renderApp(c.app), nil }),
-		app("GET", "/app/installations", (*call).installations),
-		app("GET", "/app/installations/{installation}", (*call).getInstallation),
-		app("POST", "/app/installations/{installation}/access_tokens", (*call).accessToken),
-		app("GET", "/app/hook/config", (*call).hookConfig),
-		app("GET", "/app/hook/deliveries", (*call).hookDeliveries),
-		app("GET", "/app/hook/deliveries/{delivery}", (*call).hookDelivery),
-		app("POST", "/app/hook/deliveries/{delivery}/attempts", (*call).hookRedeliver),
-		{method: "GET", path: "/installation", repo: true, caller: byApp, handle: (*call).repoInstallation},
-		{method: "GET", path: "/installation/repositories", needs: "metadata:read", handle: (*call).installedRepos},
+		app("GET", "/app", func(c *call) (int, any, *APIError) { return 200, d.renderApp(c.app), nil }),
+		app("GET", "/app/installations", d.installations),
+		app("GET", "/app/installations/{installation}", d.getInstallation),
+		app("POST", "/app/installations/{installation}/access_tokens", d.accessToken),
+		app("GET", "/app/hook/config", d.hookConfig),
+		app("GET", "/app/hook/deliveries", d.hookDeliveries),
+		app("GET", "/app/hook/deliveries/{delivery}", d.hookDelivery),
+		app("POST", "/app/hook/deliveries/{delivery}/attempts", d.hookRedeliver),
+		{method: "GET", path: "/installation", repo: true, caller: byApp, handle: d.repoInstallation},
+		{method: "GET", path: "/installation/repositories", needs: "metadata:read", handle: d.installedRepos},
 	}
 }
 
-func (c *call) installations() (int, any, *APIError) {
+func (d github) installations(c *call) (int, any, *APIError) {
 	var mine []*Installation
 	for _, id := range slices.Sorted(maps.Keys(c.f.installs)) {
 		if in := c.f.installs[id]; in.app == c.app {
 			mine = append(mine, in)
 		}
 	}
-	return 200, eachOf(c, mine, c.f.renderInstallation), nil
+	return 200, eachOf(c, mine, d.renderInstallation), nil
 }
 
-func (c *call) installation() (*Installation, *APIError) {
+func (d github) installation(c *call) (*Installation, *APIError) {
 	in := c.f.installs[c.id("installation")]
 	if in == nil || in.app != c.app {
 		return nil, notFound()
@@ -51,25 +51,25 @@ func (c *call) installation() (*Installation, *APIError) {
 	return in, nil
 }
 
-func (c *call) getInstallation() (int, any, *APIError) {
-	in, err := c.installation()
+func (d github) getInstallation(c *call) (int, any, *APIError) {
+	in, err := d.installation(c)
 	if err != nil {
 		return 0, nil, err
 	}
-	return 200, c.f.renderInstallation(in), nil
+	return 200, d.renderInstallation(in), nil
 }
 
-func (c *call) repoInstallation() (int, any, *APIError) {
+func (d github) repoInstallation(c *call) (int, any, *APIError) {
 	in := c.app.installationOf(c.repo)
 	if in == nil {
 		return 0, nil, notFound()
 	}
-	return 200, c.f.renderInstallation(in), nil
+	return 200, d.renderInstallation(in), nil
 }
 
 // accessToken gives a token, narrowed as asked. It cannot exceed the grant.
-func (c *call) accessToken() (int, any, *APIError) {
-	in, err := c.installation()
+func (d github) accessToken(c *call) (int, any, *APIError) {
+	in, err := d.installation(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -94,7 +94,7 @@ func (c *call) accessToken() (int, any, *APIError) {
 		permissions = maps.Clone(ask.Permissions)
 		permissions["metadata"] = "read"
 	}
-	repos, err := c.narrowedRepos(in, ask.Repositories, ask.RepositoryIDs)
+	repos, err := d.narrowedRepos(c, in, ask.Repositories, ask.RepositoryIDs)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -105,14 +105,14 @@ func (c *call) accessToken() (int, any, *APIError) {
 	if repos != nil {
 		list := []object{}
 		for _, id := range slices.Sorted(maps.Keys(repos)) {
-			list = append(list, c.f.renderRepo(c.f.repos[id]))
+			list = append(list, d.renderRepo(c.f.repos[id]))
 		}
 		answer["repositories"], answer["repository_selection"] = list, "selected"
 	}
 	return 201, answer, nil
 }
 
-func (c *call) narrowedRepos(in *Installation, names []string, ids []int64) (map[int64]bool, *APIError) {
+func (d github) narrowedRepos(c *call, in *Installation, names []string, ids []int64) (map[int64]bool, *APIError) {
 	if len(names)+len(ids) == 0 {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (c *call) narrowedRepos(in *Installation, names []string, ids []int64) (map
 	return repos, nil
 }
 
-func (c *call) installedRepos() (int, any, *APIError) {
+func (d github) installedRepos(c *call) (int, any, *APIError) {
 	if c.grant.installation == nil {
 		return 0, nil, &APIError{Status: http.StatusForbidden, Message: "You must authenticate with an installation access token in order to list repositories for an installation."}
 	}
@@ -153,11 +153,11 @@ func (c *call) installedRepos() (int, any, *APIError) {
 	}
 	return 200, object{
 		"total_count": len(list), "repository_selection": c.grant.installation.selection(),
-		"repositories": eachOf(c, list, c.f.renderRepo),
+		"repositories": eachOf(c, list, d.renderRepo),
 	}, nil
 }
 
-func (c *call) hookConfig() (int, any, *APIError) {
+func (d github) hookConfig(c *call) (int, any, *APIError) {
 	o := object{"content_type": "json", "insecure_ssl": "0", "url": ""}
 	if c.app.hook != nil {
 		o["url"] = c.app.hook.url
@@ -169,19 +169,19 @@ func (c *call) hookConfig() (int, any, *APIError) {
 }
 
 // deliveries lists the app's attempts of the window, newest first.
-func (c *call) deliveries() []Delivery {
+func (d github) deliveries(c *call) []Delivery {
 	var list []Delivery
-	for _, d := range slices.Backward(c.f.hooks.attempts()) {
-		if h := c.f.hookByID[headerID(d.Header)]; h != nil && h.app == c.app && d.At.After(c.f.now().Add(-deliveryWindow)) {
-			list = append(list, d)
+	for _, a := range slices.Backward(c.f.hooks.attempts()) {
+		if a.hook.app == c.app && a.At.After(c.f.now().Add(-deliveryWindow)) {
+			list = append(list, a)
 		}
 	}
 	return list
 }
 
-func (c *call) hookDeliveries() (int, any, *APIError) {
+func (d github) hookDeliveries(c *call) (int, any, *APIError) {
 	query := c.r.URL.Query()
-	list := c.deliveries()
+	list := d.deliveries(c)
 	if want := query.Get("status"); want != "" {
 		list = slices.DeleteFunc(list, func(d Delivery) bool { return d.OK() != (want == "success") })
 	}
@@ -220,8 +220,8 @@ func renderDelivery(d Delivery) object {
 	return o
 }
 
-func (c *call) delivery() (Delivery, *APIError) {
-	for _, d := range c.deliveries() {
+func (d github) delivery(c *call) (Delivery, *APIError) {
+	for _, d := range d.deliveries(c) {
 		if d.ID == c.id("delivery") {
 			return d, nil
 		}
@@ -229,30 +229,28 @@ func (c *call) delivery() (Delivery, *APIError) {
 	return Delivery{}, notFound()
 }
 
-func (c *call) hookDelivery() (int, any, *APIError) {
-	d, err := c.delivery()
+func (d github) hookDelivery(c *call) (int, any, *APIError) {
+	sent, err := d.delivery(c)
 	if err != nil {
 		return 0, nil, err
 	}
-	o := renderDelivery(d)
+	o := renderDelivery(sent)
 	headers := object{}
-	for name := range d.Header {
-		headers[name] = d.Header.Get(name)
+	for name := range sent.Header {
+		headers[name] = sent.Header.Get(name)
 	}
 	o["url"] = c.app.hook.url
-	o["request"] = object{"headers": headers, "payload": rawJSON(d.Body)}
+	o["request"] = object{"headers": headers, "payload": rawJSON(sent.Body)}
 	o["response"] = object{"headers": object{}, "payload": ""}
 	return 200, o, nil
 }
 
 // hookRedeliver answers 202 and sends the same delivery under its GUID.
-func (c *call) hookRedeliver() (int, any, *APIError) {
-	d, err := c.delivery()
+func (d github) hookRedeliver(c *call) (int, any, *APIError) {
+	sent, err := d.delivery(c)
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := c.f.redeliver(d); err != nil {
-		return 0, nil, fault500(err)
-	}
+	d.redeliver(sent)
 	return 202, object{}, nil
 }

@@ -14,21 +14,21 @@ const (
 	maxCompareFiles = 300
 )
 
-func pullRoutes() []route {
+func (d github) pullRoutes() []route {
 	const read = "pull_requests:read"
 	return []route{
-		{method: "GET", path: "/pulls", repo: true, needs: read, handle: (*call).listPulls},
-		{method: "GET", path: "/pulls/{number}", repo: true, needs: read, handle: (*call).getPull},
-		{method: "GET", path: "/pulls/{number}/commits", repo: true, needs: read, handle: (*call).pullCommits},
-		{method: "GET", path: "/pulls/{number}/files", repo: true, needs: read, handle: (*call).pullFiles},
-		{method: "PUT", path: "/pulls/{number}/merge", repo: true, needs: "contents:write", unlocked: true, handle: (*call).mergePull},
-		{method: "GET", path: "/commits/{ref}/pulls", repo: true, needs: read, handle: (*call).commitPulls},
-		{method: "GET", path: "/commits/{ref}", repo: true, needs: "contents:read", handle: (*call).getCommit},
-		{method: "GET", path: "/compare/{span...}", repo: true, needs: "contents:read", handle: (*call).compare},
+		{method: "GET", path: "/pulls", repo: true, needs: read, handle: d.listPulls},
+		{method: "GET", path: "/pulls/{number}", repo: true, needs: read, handle: d.getPull},
+		{method: "GET", path: "/pulls/{number}/commits", repo: true, needs: read, handle: d.pullCommits},
+		{method: "GET", path: "/pulls/{number}/files", repo: true, needs: read, handle: d.pullFiles},
+		{method: "PUT", path: "/pulls/{number}/merge", repo: true, needs: "contents:write", unlocked: true, handle: d.mergePull},
+		{method: "GET", path: "/commits/{ref}/pulls", repo: true, needs: read, handle: d.commitPulls},
+		{method: "GET", path: "/commits/{ref}", repo: true, needs: "contents:read", handle: d.getCommit},
+		{method: "GET", path: "/compare/{span...}", repo: true, needs: "contents:read", handle: d.compare},
 	}
 }
 
-func (c *call) listPulls() (int, any, *APIError) {
+func (d github) listPulls(c *call) (int, any, *APIError) {
 	query := c.r.URL.Query()
 	state, base := query.Get("state"), query.Get("base")
 	var list []*Pull
@@ -44,17 +44,17 @@ func (c *call) listPulls() (int, any, *APIError) {
 	if query.Get("direction") != "asc" { // newest first by default
 		slices.Reverse(list)
 	}
-	return 200, eachOf(c, list, c.f.renderPullItem), nil
+	return 200, eachOf(c, list, d.renderPullItem), nil
 }
 
 // getPull shows what is known of mergeability and starts the test merge, so
 // that only a later read knows about the newest head.
-func (c *call) getPull() (int, any, *APIError) {
+func (d github) getPull(c *call) (int, any, *APIError) {
 	p, err := c.pull()
 	if err != nil {
 		return 0, nil, err
 	}
-	shown := c.f.renderPull(p)
+	shown := d.renderPull(p)
 	if p.state == "open" && !p.checked {
 		if err := p.checkMergeable(context.WithoutCancel(c.r.Context())); err != nil {
 			return 0, nil, fault500(err)
@@ -64,7 +64,7 @@ func (c *call) getPull() (int, any, *APIError) {
 }
 
 // pullCommits stops at 250, whatever page is asked for.
-func (c *call) pullCommits() (int, any, *APIError) {
+func (d github) pullCommits(c *call) (int, any, *APIError) {
 	p, err := c.pull()
 	if err != nil {
 		return 0, nil, err
@@ -76,42 +76,42 @@ func (c *call) pullCommits() (int, any, *APIError) {
 	if len(shas) > maxPullCommits {
 		shas = shas[:maxPullCommits]
 	}
-	return c.commitPage(shas)
+	return d.commitPage(c, shas)
 }
 
-func (c *call) commitPage(shas []string) (int, any, *APIError) {
-	list, err := c.renderCommits(pageOf(c, shas))
+func (d github) commitPage(c *call, shas []string) (int, any, *APIError) {
+	list, err := d.renderCommits(c, pageOf(c, shas))
 	if err != nil {
 		return 0, nil, err
 	}
 	return 200, list, nil
 }
 
-func (c *call) renderCommits(shas []string) ([]object, *APIError) {
+func (d github) renderCommits(c *call, shas []string) ([]object, *APIError) {
 	commits, err := c.repo.readCommits(c.r.Context(), shas)
 	if err != nil {
 		return nil, fault500(err)
 	}
 	list := []object{}
 	for _, info := range commits {
-		list = append(list, c.f.renderCommit(c.repo, info))
+		list = append(list, d.renderCommit(c.repo, info))
 	}
 	return list, nil
 }
 
-func (c *call) pullFiles() (int, any, *APIError) {
+func (d github) pullFiles(c *call) (int, any, *APIError) {
 	p, err := c.pull()
 	if err != nil {
 		return 0, nil, err
 	}
-	files, err := c.files(p.base.sha + "..." + p.head.sha)
+	files, err := d.files(c, p.base.sha+"..."+p.head.sha)
 	if err != nil {
 		return 0, nil, err
 	}
 	return 200, pageOf(c, files[:min(len(files), maxPullFiles)]), nil
 }
 
-func (c *call) files(span string) ([]object, *APIError) {
+func (d github) files(c *call, span string) ([]object, *APIError) {
 	out, err := c.f.git(c.r.Context(), c.repo.dir, nil, "diff", "--no-renames", "--name-status", span)
 	if err != nil {
 		return nil, fault500(err)
@@ -127,13 +127,13 @@ func (c *call) files(span string) ([]object, *APIError) {
 		web := fmt.Sprintf("%s/%s/blob/%s", c.f.URL(), c.repo.fullName(), path)
 		files = append(files, object{
 			"sha": zeroSHA, "filename": path, "status": kind, "additions": 1, "deletions": 0, "changes": 1,
-			"blob_url": web, "raw_url": web, "contents_url": c.repo.apiURL("/contents/" + path),
+			"blob_url": web, "raw_url": web, "contents_url": d.apiURL(c.repo, "/contents/"+path),
 		})
 	}
 	return files, nil
 }
 
-func (c *call) mergePull() (int, any, *APIError) {
+func (d github) mergePull(c *call) (int, any, *APIError) {
 	var ask struct {
 		SHA    string `json:"sha"`
 		Method string `json:"merge_method"`
@@ -159,7 +159,7 @@ func (c *call) mergePull() (int, any, *APIError) {
 
 // commitPulls lists the merged pull request that brought a commit to the
 // default branch, or else merged and open ones that carry it.
-func (c *call) commitPulls() (int, any, *APIError) {
+func (d github) commitPulls(c *call) (int, any, *APIError) {
 	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
@@ -176,15 +176,15 @@ func (c *call) commitPulls() (int, any, *APIError) {
 			list = append(list, p)
 		}
 	}
-	return 200, eachOf(c, list, c.f.renderPullItem), nil
+	return 200, eachOf(c, list, d.renderPullItem), nil
 }
 
-func (c *call) getCommit() (int, any, *APIError) {
+func (d github) getCommit(c *call) (int, any, *APIError) {
 	sha, err := c.commitParam()
 	if err != nil {
 		return 0, nil, err
 	}
-	commits, err := c.renderCommits([]string{sha})
+	commits, err := d.renderCommits(c, []string{sha})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -195,7 +195,7 @@ func (c *call) getCommit() (int, any, *APIError) {
 
 // compare lists the newest 250 commits without paging, all of them with it;
 // files are on the first page only.
-func (c *call) compare() (int, any, *APIError) {
+func (d github) compare(c *call) (int, any, *APIError) {
 	base, head, ok := strings.Cut(c.params["span"], "...")
 	if !ok {
 		return 0, nil, notFound()
@@ -216,19 +216,19 @@ func (c *call) compare() (int, any, *APIError) {
 	case total > maxPullCommits:
 		shas = shas[total-maxPullCommits:]
 	}
-	commits, aerr := c.renderCommits(shas)
+	commits, aerr := d.renderCommits(c, shas)
 	if aerr != nil {
 		return 0, nil, aerr
 	}
 	files := []object{}
 	if bounded(query.Get("page"), 1, 1<<30) == 1 {
-		if files, aerr = c.files(base + "..." + head); aerr != nil {
+		if files, aerr = d.files(c, base+"..."+head); aerr != nil {
 			return 0, nil, aerr
 		}
 		files = files[:min(len(files), maxCompareFiles)]
 	}
 	return 200, object{
-		"url": c.repo.apiURL("/compare/" + c.params["span"]), "html_url": c.f.URL(), "permalink_url": c.f.URL(),
+		"url": d.apiURL(c.repo, "/compare/"+c.params["span"]), "html_url": c.f.URL(), "permalink_url": c.f.URL(),
 		"diff_url": c.f.URL(), "patch_url": c.f.URL(), "status": "ahead", "ahead_by": total, "behind_by": 0,
 		"total_commits": total, "commits": commits, "files": files,
 	}, nil

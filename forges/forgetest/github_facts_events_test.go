@@ -30,7 +30,7 @@ func TestManyTagsInOnePushSendNothing(t *testing.T) {
 		if err := w.repo.CreateTags(w.alice, sha, c.names...); err != nil {
 			t.Fatal(err)
 		}
-		quiet(t, w.GitHub)
+		quiet(t, w.Forge)
 		if got := strings.Join(w.box.events(), ","); got != c.want {
 			t.Errorf("%v sent %q", c.names, got)
 		}
@@ -39,7 +39,7 @@ func TestManyTagsInOnePushSendNothing(t *testing.T) {
 	if err := w.repo.DeleteTags(w.alice, "a", "b", "c", "d"); err != nil {
 		t.Fatal(err)
 	}
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if got := w.box.events(); len(got) != 0 {
 		t.Errorf("deleting four sent %v", got)
 	}
@@ -52,7 +52,7 @@ func TestAnAnnotatedTagsPushNamesTheTagObject(t *testing.T) {
 	if err := w.repo.CreateAnnotatedTag(w.alice, sha, "ci/green/"+sha, "all green"); err != nil {
 		t.Fatal(err)
 	}
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	tags := Must(w.repo.Tags())
 	var push struct {
 		After      string `json:"after"`
@@ -77,11 +77,11 @@ func TestChecksOfAForksHeadNameNoPullRequest(t *testing.T) {
 	fork := Must(w.repo.Fork(mallory))
 	head := Must(fork.Commit("topic", map[string]string{"x": "x"}, mallory))
 	Must(w.repo.OpenFromFork(mallory, fork, "topic", "main", "From a fork"))
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	for sha, want := range map[string]string{head: `"pull_requests":[]`, own.Head(): `"pull_requests":[{`} {
 		w.box.clear()
 		Must(w.repo.SetCheck(sha, "unit", "completed", "success"))
-		quiet(t, w.GitHub)
+		quiet(t, w.Forge)
 		if got := strings.Join(w.box.events(), ","); got != "check_run created,check_run completed,check_suite completed" {
 			t.Errorf("events %q", got)
 		}
@@ -95,10 +95,10 @@ func TestAMergeQueueGroupListsNoPullRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.pull(t, "topic")
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	w.box.clear()
 	head := Must(w.repo.QueueGroup(w.bob, p))
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if got := strings.Join(w.box.events(), ","); got != "merge_group checks_requested,push,create" {
 		t.Fatalf("events %q", got)
 	}
@@ -111,7 +111,7 @@ func TestDeliveriesAreSignedAndKeepTheirGUIDWhenSentAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	Must(w.As(w.bob).Comment(w.pull(t, "topic"), "hi"))
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	last := w.box.got[len(w.box.got)-1]
 	mac := hmac.New(sha256.New, []byte("whs"))
 	mac.Write([]byte(last.body))
@@ -134,7 +134,7 @@ func TestDeliveriesAreSignedAndKeepTheirGUIDWhenSentAgain(t *testing.T) {
 	if status, _, _ := w.raw(t, app, "POST", fmt.Sprintf("app/hook/deliveries/%d/attempts", list[0].ID), nil); status != 202 {
 		t.Fatalf("redelivering: %d", status)
 	}
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	again := w.box.got[len(w.box.got)-1]
 	if again.header.Get("X-Github-Delivery") != list[0].GUID || again.body != last.body {
 		t.Fatal("the second delivery is another one")
@@ -150,13 +150,13 @@ func TestDeliveryFaultsLoseDoubleAndReorder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.pull(t, "topic")
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	comment := func(n int) string {
 		w.box.clear()
 		for i := range n {
 			Must(w.As(w.bob).Comment(p, fmt.Sprint("number ", i)))
 		}
-		quiet(t, w.GitHub)
+		quiet(t, w.Forge)
 		var seen []string
 		for _, r := range w.box.got {
 			_, rest, _ := strings.Cut(r.body, `"body":"number `)
@@ -182,11 +182,11 @@ func TestAPermissionNotGrantedIsAnEventNotSent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.in.SetPermissions(map[string]string{"metadata": "read", "pull_requests": "read"})
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	w.box.clear()
 	p := w.pull(t, "topic")
 	Must(w.As(w.bob).Comment(p, "hi"))
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if got := strings.Join(w.box.events(), ","); got != "pull_request opened" {
 		t.Fatalf("events %q", got)
 	}
@@ -212,7 +212,7 @@ func TestGitIsRefusedWithoutAWriteTokenAndFollowsARename(t *testing.T) {
 		}
 	}
 	git(t, dir, "push", "--quiet", withToken(w.repo.GitURL(), w.token(t, nil)), "HEAD:refs/heads/bot")
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if !strings.Contains(w.box.got[len(w.box.got)-1].body, `"login":"chant[bot]"`) {
 		t.Error("the push is not the bot's")
 	}
@@ -231,7 +231,7 @@ func TestAPushThatCarriesTheHeadMerges(t *testing.T) {
 	if !p.Merged() || p.MergeCommit() != p.Head() {
 		t.Fatalf("merged %v as %s", p.Merged(), p.MergeCommit())
 	}
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	if !slices.Contains(w.box.events(), "pull_request closed") {
 		t.Fatalf("events %v", w.box.events())
 	}

@@ -31,15 +31,15 @@ func textOrNull(s string) any {
 }
 
 // renderUser is a simple user; null for a deleted account.
-func (f *GitHub) renderUser(u *User) any {
+func (d github) renderUser(u *User) any {
 	if u == nil || u.gone {
 		return nil
 	}
-	api := f.URL() + "/api/v3/users/" + url.PathEscape(u.Login)
+	api := d.APIURL() + "users/" + url.PathEscape(u.Login)
 	o := object{
 		"login": u.Login, "id": u.ID, "node_id": nodeID("U", u.ID), "type": u.Type, "site_admin": false,
-		"avatar_url": f.URL() + "/avatars/" + fmt.Sprint(u.ID), "gravatar_id": "", "url": api,
-		"html_url": f.URL() + "/" + strings.TrimSuffix(u.Login, "[bot]"), "user_view_type": "public",
+		"avatar_url": d.URL() + "/avatars/" + fmt.Sprint(u.ID), "gravatar_id": "", "url": api,
+		"html_url": d.URL() + "/" + strings.TrimSuffix(u.Login, "[bot]"), "user_view_type": "public",
 		"following_url": api + "/following{/other_user}", "gists_url": api + "/gists{/gist_id}",
 		"starred_url": api + "/starred{/owner}{/repo}", "events_url": api + "/events{/privacy}",
 	}
@@ -50,11 +50,11 @@ func (f *GitHub) renderUser(u *User) any {
 	return o
 }
 
-func (f *GitHub) renderOrg(u *User) object {
-	api := f.URL() + "/api/v3/orgs/" + u.Login
+func (d github) renderOrg(u *User) object {
+	api := d.APIURL() + "orgs/" + u.Login
 	o := object{
 		"login": u.Login, "id": u.ID, "node_id": nodeID("O", u.ID), "url": api, "description": "",
-		"avatar_url": f.URL() + "/avatars/" + fmt.Sprint(u.ID), "members_url": api + "/members{/member}",
+		"avatar_url": d.URL() + "/avatars/" + fmt.Sprint(u.ID), "members_url": api + "/members{/member}",
 		"public_members_url": api + "/public_members{/member}",
 	}
 	for _, name := range []string{"repos", "events", "hooks", "issues"} {
@@ -64,16 +64,16 @@ func (f *GitHub) renderOrg(u *User) object {
 }
 
 // apiURL is a repository's address in the API.
-func (r *Repo) apiURL(rest string) string {
-	return r.f.URL() + "/api/v3/repos/" + r.fullName() + rest
+func (d github) apiURL(r *Repo, rest string) string {
+	return d.APIURL() + "repos/" + r.fullName() + rest
 }
 
-func (f *GitHub) renderRepo(r *Repo) object {
-	web := f.URL() + "/" + r.fullName()
+func (d github) renderRepo(r *Repo) object {
+	web := d.URL() + "/" + r.fullName()
 	o := object{
 		"id": r.ID, "node_id": nodeID("R", r.ID), "name": r.name, "full_name": r.fullName(), "private": !r.public,
-		"owner": f.renderUser(r.owner), "html_url": web, "description": nil, "fork": r.parent != nil,
-		"url": r.apiURL(""), "default_branch": r.defaultBranch, "clone_url": r.cloneURL(), "git_url": r.cloneURL(),
+		"owner": d.renderUser(r.owner), "html_url": web, "description": nil, "fork": r.parent != nil,
+		"url": d.apiURL(r, ""), "default_branch": r.defaultBranch, "clone_url": r.cloneURL(), "git_url": r.cloneURL(),
 		"ssh_url": "git@127.0.0.1:" + r.fullName() + ".git", "svn_url": web, "homepage": nil, "language": nil,
 		"forks_count": 0, "stargazers_count": 0, "watchers_count": 0, "size": 0, "open_issues_count": 0,
 		"forks": 0, "open_issues": 0, "watchers": 0, "has_issues": true, "has_projects": true, "has_wiki": false,
@@ -85,11 +85,11 @@ func (f *GitHub) renderRepo(r *Repo) object {
 	if r.public {
 		o["visibility"] = "public"
 	}
-	maps.Copy(o, repoLinks(r))
+	maps.Copy(o, d.repoLinks(r))
 	return o
 }
 
-func repoLinks(r *Repo) object {
+func (d github) repoLinks(r *Repo) object {
 	o := object{}
 	for name, path := range map[string]string{
 		"archive": "/{archive_format}{/ref}", "assignees": "/assignees{/user}", "blobs": "/git/blobs{/sha}",
@@ -103,7 +103,7 @@ func repoLinks(r *Repo) object {
 		"pulls": "/pulls{/number}", "releases": "/releases{/id}", "stargazers": "/stargazers", "statuses": "/statuses/{sha}",
 		"subscribers": "/subscribers", "subscription": "/subscription", "tags": "/tags", "teams": "/teams", "trees": "/git/trees{/sha}",
 	} {
-		o[name+"_url"] = r.apiURL(path)
+		o[name+"_url"] = d.apiURL(r, path)
 	}
 	return o
 }
@@ -113,9 +113,9 @@ func shortRepo(r *Repo) object {
 	return object{"id": r.ID, "node_id": nodeID("R", r.ID), "name": r.name, "full_name": r.fullName(), "private": !r.public}
 }
 
-func (f *GitHub) renderShortRepos(in *Installation) []object {
+func (d github) renderShortRepos(in *Installation) []object {
 	list := []object{}
-	for _, r := range f.sortedRepos() {
+	for _, r := range d.sortedRepos() {
 		if in.serves(r) {
 			list = append(list, shortRepo(r))
 		}
@@ -130,27 +130,27 @@ func (in *Installation) selection() string {
 	return "selected"
 }
 
-func (f *GitHub) renderInstallation(in *Installation) object {
-	api := f.URL() + "/api/v3/app/installations/" + fmt.Sprint(in.ID)
+func (d github) renderInstallation(in *Installation) object {
+	api := d.APIURL() + "app/installations/" + fmt.Sprint(in.ID)
 	o := object{
-		"id": in.ID, "account": f.renderUser(in.account), "app_id": in.app.ID, "app_slug": in.app.Slug,
+		"id": in.ID, "account": d.renderUser(in.account), "app_id": in.app.ID, "app_slug": in.app.Slug,
 		"target_id": in.account.ID, "target_type": in.account.Type, "permissions": in.permissions,
 		"events": in.app.events, "repository_selection": in.selection(), "access_tokens_url": api + "/access_tokens",
-		"repositories_url": f.URL() + "/api/v3/installation/repositories", "html_url": f.URL() + "/settings/installations/" + fmt.Sprint(in.ID),
-		"created_at": stamp(f.now()), "updated_at": stamp(f.now()), "single_file_name": nil, "has_multiple_single_files": false,
+		"repositories_url": d.APIURL() + "installation/repositories", "html_url": d.URL() + "/settings/installations/" + fmt.Sprint(in.ID),
+		"created_at": stamp(d.now()), "updated_at": stamp(d.now()), "single_file_name": nil, "has_multiple_single_files": false,
 		"single_file_paths": []string{}, "suspended_at": nil, "suspended_by": nil, "contact_email": nil,
 	}
 	if in.suspended {
-		o["suspended_at"], o["suspended_by"] = stamp(f.now()), f.renderUser(in.account)
+		o["suspended_at"], o["suspended_by"] = stamp(d.now()), d.renderUser(in.account)
 	}
 	return o
 }
 
-func (f *GitHub) renderApp(a *App) object {
+func (d github) renderApp(a *App) object {
 	return object{
 		"id": a.ID, "slug": a.Slug, "node_id": nodeID("A", a.ID), "client_id": fmt.Sprintf("Iv23li%d", a.ID),
-		"owner": f.renderUser(a.owner), "name": a.Slug, "description": nil, "external_url": f.URL(),
-		"html_url": f.URL() + "/apps/" + a.Slug, "created_at": stamp(f.now()), "updated_at": stamp(f.now()),
+		"owner": d.renderUser(a.owner), "name": a.Slug, "description": nil, "external_url": d.URL(),
+		"html_url": d.URL() + "/apps/" + a.Slug, "created_at": stamp(d.now()), "updated_at": stamp(d.now()),
 		"permissions": a.permissions, "events": a.events,
 	}
 }

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-func repoRoutes() []route {
+func (d github) repoRoutes() []route {
 	return []route{
 		{method: "GET", path: "/", repo: true, needs: "metadata:read", handle: func(c *call) (int, any, *APIError) {
-			return 200, c.f.renderRepo(c.repo), nil
+			return 200, d.renderRepo(c.repo), nil
 		}},
-		{method: "GET", path: "/tags", repo: true, needs: "metadata:read", handle: (*call).tags},
-		{method: "GET", path: "/branches/{branch...}", repo: true, needs: "contents:read", handle: (*call).branch},
+		{method: "GET", path: "/tags", repo: true, needs: "metadata:read", handle: d.tags},
+		{method: "GET", path: "/branches/{branch...}", repo: true, needs: "contents:read", handle: d.branch},
 	}
 }
 
-func gitRoutes() []route {
+func (d github) gitRoutes() []route {
 	return []route{
-		{method: "GET", path: "/git/ref/{ref...}", repo: true, needs: "contents:read", handle: (*call).gitRef},
-		{method: "GET", path: "/git/matching-refs/{ref...}", repo: true, needs: "contents:read", handle: (*call).gitRefs},
-		{method: "POST", path: "/git/refs", repo: true, needs: "contents:write", unlocked: true, handle: (*call).createRef},
-		{method: "DELETE", path: "/git/refs/{ref...}", repo: true, needs: "contents:write", unlocked: true, handle: (*call).deleteRef},
+		{method: "GET", path: "/git/ref/{ref...}", repo: true, needs: "contents:read", handle: d.gitRef},
+		{method: "GET", path: "/git/matching-refs/{ref...}", repo: true, needs: "contents:read", handle: d.gitRefs},
+		{method: "POST", path: "/git/refs", repo: true, needs: "contents:write", unlocked: true, handle: d.createRef},
+		{method: "DELETE", path: "/git/refs/{ref...}", repo: true, needs: "contents:write", unlocked: true, handle: d.deleteRef},
 	}
 }
 
-func (c *call) tags() (int, any, *APIError) {
+func (d github) tags(c *call) (int, any, *APIError) {
 	var names []string
 	for _, name := range sortedKeys(c.repo.refs) {
 		if isTag(name) {
@@ -36,13 +36,13 @@ func (c *call) tags() (int, any, *APIError) {
 		sha := c.repo.refs[name].commit
 		short := strings.TrimPrefix(name, "refs/tags/")
 		return object{
-			"name": short, "node_id": "REF", "commit": object{"sha": sha, "url": c.repo.apiURL("/commits/" + sha)},
-			"zipball_url": c.repo.apiURL("/zipball/" + name), "tarball_url": c.repo.apiURL("/tarball/" + name),
+			"name": short, "node_id": "REF", "commit": object{"sha": sha, "url": d.apiURL(c.repo, "/commits/"+sha)},
+			"zipball_url": d.apiURL(c.repo, "/zipball/"+name), "tarball_url": d.apiURL(c.repo, "/tarball/"+name),
 		}
 	}), nil
 }
 
-func (c *call) branch() (int, any, *APIError) {
+func (d github) branch(c *call) (int, any, *APIError) {
 	at, ok := c.repo.refs["refs/heads/"+c.params["branch"]]
 	if !ok {
 		return 0, nil, &APIError{Status: http.StatusNotFound, Message: "Branch not found"}
@@ -52,42 +52,42 @@ func (c *call) branch() (int, any, *APIError) {
 		return 0, nil, fault500(err)
 	}
 	return 200, object{
-		"name": c.params["branch"], "commit": c.f.renderCommit(c.repo, commits[0]), "protected": false,
-		"_links": object{}, "protection": object{"enabled": false}, "protection_url": c.repo.apiURL("/branches/x/protection"),
+		"name": c.params["branch"], "commit": d.renderCommit(c.repo, commits[0]), "protected": false,
+		"_links": object{}, "protection": object{"enabled": false}, "protection_url": d.apiURL(c.repo, "/branches/x/protection"),
 	}, nil
 }
 
-func (c *call) renderRef(name string) object {
+func (d github) renderRef(c *call, name string) object {
 	at := c.repo.refs[name]
 	kind, path := "commit", "commits"
 	if at.object != at.commit {
 		kind, path = "tag", "tags"
 	}
 	return object{
-		"ref": name, "node_id": "REF", "url": c.repo.apiURL("/git/" + name),
-		"object": object{"type": kind, "sha": at.object, "url": c.repo.apiURL(fmt.Sprintf("/git/%s/%s", path, at.object))},
+		"ref": name, "node_id": "REF", "url": d.apiURL(c.repo, "/git/"+name),
+		"object": object{"type": kind, "sha": at.object, "url": d.apiURL(c.repo, fmt.Sprintf("/git/%s/%s", path, at.object))},
 	}
 }
 
-func (c *call) gitRef() (int, any, *APIError) {
+func (d github) gitRef(c *call) (int, any, *APIError) {
 	name := "refs/" + c.params["ref"]
 	if _, ok := c.repo.refs[name]; !ok {
 		return 0, nil, notFound()
 	}
-	return 200, c.renderRef(name), nil
+	return 200, d.renderRef(c, name), nil
 }
 
-func (c *call) gitRefs() (int, any, *APIError) {
+func (d github) gitRefs(c *call) (int, any, *APIError) {
 	list := []object{}
 	for _, name := range sortedKeys(c.repo.refs) {
 		if strings.HasPrefix(name, "refs/"+c.params["ref"]) {
-			list = append(list, c.renderRef(name))
+			list = append(list, d.renderRef(c, name))
 		}
 	}
 	return 200, list, nil
 }
 
-func (c *call) createRef() (int, any, *APIError) {
+func (d github) createRef(c *call) (int, any, *APIError) {
 	var ask struct{ Ref, SHA string }
 	if err := c.decode(&ask); err != nil {
 		return 0, nil, err
@@ -104,14 +104,14 @@ func (c *call) createRef() (int, any, *APIError) {
 			return unprocessable("Object does not exist")
 		}
 		return c.repo.updateRef(c.r.Context(), ask.Ref, ask.SHA)
-	}, func() { created = c.renderRef(ask.Ref) })
+	}, func() { created = d.renderRef(c, ask.Ref) })
 	if err != nil {
 		return 0, nil, fault500(err)
 	}
 	return 201, created, nil
 }
 
-func (c *call) deleteRef() (int, any, *APIError) {
+func (d github) deleteRef(c *call) (int, any, *APIError) {
 	name := "refs/" + c.params["ref"]
 	err := c.repo.changingRefs(c, func() error {
 		if _, ok := c.repo.refs[name]; !ok {

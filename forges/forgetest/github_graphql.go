@@ -9,7 +9,7 @@ import (
 // graphql answers the one query the fake knows: nodes(ids: $ids) with
 // lastEditedAt, on anything that is a comment. What the caller does not see is
 // null with an error beside it.
-func (c *call) graphql() (int, any, *APIError) {
+func (d github) graphql(c *call) (int, any, *APIError) {
 	var ask struct {
 		Query     string `json:"query"`
 		Variables struct {
@@ -27,7 +27,7 @@ func (c *call) graphql() (int, any, *APIError) {
 	}
 	nodes, problems := []any{}, []object{}
 	for i, id := range ask.Variables.IDs {
-		node := c.commentNode(id)
+		node := d.commentNode(c, id)
 		if node == nil {
 			problems = append(problems, object{"type": "NOT_FOUND", "path": []any{"nodes", i}, "message": "Could not resolve to a node with the global id of '" + id + "'"})
 			nodes = append(nodes, nil)
@@ -43,7 +43,7 @@ func (c *call) graphql() (int, any, *APIError) {
 	return 200, answer, nil
 }
 
-func (c *call) commentNode(id string) object {
+func (d github) commentNode(c *call, id string) object {
 	raw, err := base64.RawURLEncoding.DecodeString(id)
 	kind, number, ok := strings.Cut(string(raw), ":")
 	n, perr := strconv.ParseInt(number, 10, 64)

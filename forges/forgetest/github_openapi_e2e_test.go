@@ -82,7 +82,7 @@ func TestAnswersFollowGitHubsDocument(t *testing.T) {
 	}
 	w.Team("acme", "ops").Add(w.bob)
 	Must(other.Merge("squash", w.bob))
-	quiet(t, w.GitHub)
+	quiet(t, w.Forge)
 	prism := startPrism(t, strings.TrimSuffix(w.APIURL(), "/"))
 	app, token := w.jwt(t, -time.Minute, 5*time.Minute), w.token(t, nil)
 	repo := "repos/acme/infra"

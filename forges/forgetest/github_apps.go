@@ -48,7 +48,7 @@ type App struct {
 	ID   int64
 	Slug string
 
-	f           *GitHub
+	f           *Forge
 	owner       *User
 	bot         *User
 	key         *rsa.PrivateKey
@@ -69,19 +69,8 @@ type Installation struct {
 	suspended   bool
 }
 
-// grant is what a token may do.
-type grant struct {
-	user         *User // of a personal token; the bot account of an app's
-	app          *App
-	installation *Installation
-	permissions  map[string]string // nil for a personal token
-	repos        map[int64]bool    // nil means all of the installation
-	expires      time.Time         // zero means never
-	spent        int               // of the hourly budget
-}
-
 // CreateApp registers an app with a key of its own.
-func (f *GitHub) CreateApp(o AppOptions) (*App, error) {
+func (f *Forge) CreateApp(o AppOptions) (*App, error) {
 	if o.Slug == "" {
 		return nil, fmt.Errorf("creating an app: a slug is needed")
 	}
@@ -140,7 +129,7 @@ func (a *App) Install(account string, repos ...*Repo) (*Installation, error) {
 		in.repos[r.ID] = true
 	}
 	a.f.installs[in.ID] = in
-	a.f.emitInstallation("created", in)
+	github{a.f}.emitInstallation("created", in)
 	return in, nil
 }
 
@@ -151,7 +140,7 @@ func (in *Installation) SetPermissions(permissions map[string]string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	in.permissions = maps.Clone(permissions)
-	f.emitInstallation("new_permissions_accepted", in)
+	github{f}.emitInstallation("new_permissions_accepted", in)
 }
 
 // Suspend stops tokens and events; with false it lets them run again.
@@ -164,7 +153,7 @@ func (in *Installation) Suspend(suspended bool) {
 	if suspended {
 		action = "suspend"
 	}
-	f.emitInstallation(action, in)
+	github{f}.emitInstallation(action, in)
 }
 
 // AddRepo and RemoveRepo change an installation on selected repositories.
@@ -178,7 +167,7 @@ func (in *Installation) change(r *Repo, serve bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	in.repos[r.ID] = serve
-	f.emitInstallationRepos(in, r, serve)
+	github{f}.emitInstallationRepos(in, r, serve)
 }
 
 // Uninstall removes the installation; its tokens stop working at once.
@@ -188,7 +177,7 @@ func (in *Installation) Uninstall() {
 	defer f.mu.Unlock()
 	delete(f.installs, in.ID)
 	maps.DeleteFunc(f.tokens, func(_ string, g *grant) bool { return g.installation == in })
-	f.emitInstallation("deleted", in)
+	github{f}.emitInstallation("deleted", in)
 }
 
 // serves says whether the installation may see a repository.
@@ -206,18 +195,9 @@ func (a *App) installationOf(r *Repo) *Installation {
 	return nil
 }
 
-// Token gives a personal access token of a person.
-func (f *GitHub) Token(u *User) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	text := fmt.Sprintf("ghp_%d%s", u.ID, randomText(18))
-	f.tokens[text] = &grant{user: u}
-	return text
-}
-
 // newToken makes an installation token in the long form GitHub gives since
 // 2026: ghs_<app id>_<a JWT>, with dots. The caller holds mu.
-func (f *GitHub) newToken(in *Installation, permissions map[string]string, repos map[int64]bool) (string, time.Time) {
+func (f *Forge) newToken(in *Installation, permissions map[string]string, repos map[int64]bool) (string, time.Time) {
 	head := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT"}`))
 	claims, _ := json.Marshal(map[string]any{"iid": in.ID, "jti": randomText(12)})
 	text := fmt.Sprintf("ghs_%d_%s.%s.%s", in.app.ID, head, base64.RawURLEncoding.EncodeToString(claims), randomText(64))
@@ -227,10 +207,4 @@ func (f *GitHub) newToken(in *Installation, permissions map[string]string, repos
 		permissions: permissions, repos: repos, expires: expires,
 	}
 	return text, expires
-}
-
-func randomText(n int) string {
-	data := make([]byte, n)
-	_, _ = rand.Read(data) // never fails, by its contract
-	return base64.RawURLEncoding.EncodeToString(data)
 }
