@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,15 +43,11 @@ type Server struct {
 // New opens the state directory and wires the parts. Nothing runs before Run.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Server, error) {
 	s := &Server{config: c, log: log}
-	wall, err := exec.DetectWall(ctx, c.Isolation)
+	wall, forge, err := preflight(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.openState(ctx); err != nil {
-		return nil, err
-	}
-	forge, err := connect(c)
-	if err != nil {
 		return nil, err
 	}
 	where, err := s.wireSites(ctx, forge)
@@ -96,15 +93,36 @@ func (s *Server) openState(ctx context.Context) error {
 			return fmt.Errorf("opening the state directory: %w", err)
 		}
 	}
-	short, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	lock, err := exec.LockFile(short, filepath.Join(s.config.StateDir, "server.lock"))
-	if err != nil {
-		return fmt.Errorf("another server uses the state directory %s: %w", s.config.StateDir, err)
+	if err := s.takeState(ctx); err != nil {
+		return err
 	}
-	s.lock = lock
+	var err error
 	s.db, err = store.Open(ctx, s.config.DatabasePath())
 	return err
+}
+
+// handover is how long a server waits for the one before it to end.
+const handover = 5 * time.Second
+
+// takeState locks the state directory for this process, and writes its number
+// into the lock for one that comes too late.
+func (s *Server) takeState(ctx context.Context) error {
+	path := filepath.Join(s.config.StateDir, "server.lock")
+	short, cancel := context.WithTimeout(ctx, handover)
+	defer cancel()
+	lock, err := exec.LockFile(short, path)
+	if errors.Is(err, context.DeadlineExceeded) {
+		holder, readErr := os.ReadFile(path)
+		if readErr != nil || len(holder) == 0 {
+			holder = []byte("unknown")
+		}
+		return fmt.Errorf("another server, process %s, uses the state directory %s; stop it, or give this one a stateDir of its own", holder, s.config.StateDir)
+	}
+	if err != nil {
+		return fmt.Errorf("taking the state directory: %w", err)
+	}
+	s.lock = lock
+	return os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600)
 }
 
 func (s *Server) wireSites(ctx context.Context, forge *github.Connections) (*sites, error) {
@@ -148,12 +166,25 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*h
 		Webhooks: map[string]http.Handler{"github": s.wireGitHub(where)},
 		Facts:    kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
-		Ready: s.db.Read.PingContext, Log: s.log,
+		Ready: s.ready, Log: s.log,
 	}
 	return &http.Server{
 		Addr: s.config.Listen, Handler: server.Handler(),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 	}, nil
+}
+
+// ready tells what keeps the server from working now: what it found at its start,
+// and may have gone since. That the forge cannot be reached is not among it: a
+// server taken off the net for that would lose deliveries.
+func (s *Server) ready(ctx context.Context) error {
+	errs := []error{under("database", s.db.Read.PingContext(ctx)), prerequisites(s.config)}
+	probe, err := os.CreateTemp(s.config.StateDir, ".ready-")
+	if err == nil {
+		_, err = probe.WriteString("ready")
+		err = errors.Join(err, probe.Close(), os.Remove(probe.Name()))
+	}
+	return errors.Join(append(errs, under("stateDir", err))...)
 }
 
 // Run serves until ctx is done, then stops taking deliveries, lets running jobs

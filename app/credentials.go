@@ -31,11 +31,7 @@ func (c credentials) For(ctx context.Context, repo engine.Repo, env string, kind
 	}
 	switch {
 	case set.File != "":
-		data, err := os.ReadFile(set.File)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s credentials: %w", kind, err)
-		}
-		return pairs(data, set.File)
+		return readPairs(set.File)
 	case len(set.Command) > 0:
 		return mint(ctx, set.Command)
 	}
@@ -45,6 +41,15 @@ func (c credentials) For(ctx context.Context, repo engine.Repo, env string, kind
 	}
 	sort.Strings(out)
 	return out, nil
+}
+
+// readPairs reads a file of KEY=VALUE lines.
+func readPairs(path string) ([]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading credentials: %w", err)
+	}
+	return pairs(data, path)
 }
 
 // mint runs an operator's own command, which may use the server's environment.

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -46,6 +48,9 @@ func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.Credent
 		Scope: repo.Key() + " " + env, Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(),
 		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind),
 	})
+	if told, ok := errors.AsType[*engine.Told](err); ok {
+		return nil, engine.Tell(fmt.Errorf("%w on the machine that plans; install it there, or have the project name another", told))
+	}
 	if err != nil {
 		return nil, err
 	}

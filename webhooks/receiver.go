@@ -66,14 +66,19 @@ type receiver struct {
 }
 
 // fault is an error with the status it is answered with. Only its reason is
-// shown to the caller.
+// shown to the caller; err, where there is more to say, to the log.
 type fault struct {
 	status int
 	reason string
 	err    error
 }
 
-func (f *fault) Error() string { return fmt.Sprintf("%s: %v", f.reason, f.err) }
+func (f *fault) Error() string {
+	if f.err == nil {
+		return f.reason
+	}
+	return fmt.Sprintf("%s: %v", f.reason, f.err)
+}
 func (f *fault) Unwrap() error { return f.err }
 
 func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, Answer, error) {
@@ -92,7 +97,7 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, 
 	}
 	d, err := r.dec.Decode(req.Header, body)
 	if err != nil {
-		return d, Answer{}, &fault{http.StatusBadRequest, err.Error(), err}
+		return d, Answer{}, &fault{http.StatusBadRequest, err.Error(), nil}
 	}
 	d.Body, d.ReceivedAt = body, r.now()
 	if d.Repo != (engine.Repo{}) && !r.allowed(d.Repo) {
@@ -113,7 +118,7 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, 
 }
 
 func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
-	tooLarge := &fault{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", MaxBody), errors.New("body too large")}
+	tooLarge := &fault{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", MaxBody), nil}
 	if req.ContentLength > MaxBody {
 		return nil, tooLarge
 	}

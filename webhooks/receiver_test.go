@@ -122,6 +122,17 @@ func TestTheSameDeliveryTwiceIsAcceptedOnce(t *testing.T) {
 	}
 }
 
+func TestTheLogSaysOnceWhyADeliveryWasRefused(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	h := webhooks.Receiver(github.New(instance, [][]byte{[]byte(secret)}), &inbox{}, func(engine.Repo) bool { return true }, time.Now,
+		slog.New(slog.NewTextHandler(&log, nil)))
+	code, a := send(t, h, request("push", "d1", "{nothing"))
+	if code != 400 || strings.Count(log.String(), a.Reason) != 1 || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("answered %d %+v, logged\n%s", code, a, log.String())
+	}
+}
+
 func TestAnUnsignedCallerStoresNothingAndPoisonsNoGUID(t *testing.T) {
 	t.Parallel()
 	b := &inbox{}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -116,6 +117,9 @@ func (d *drivers) For(_ engine.Repo, env, binary string, kind usecase.Credential
 		Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(), Env: d.env,
 		Writable: d.writable, ReadOnly: d.readable, CacheDir: d.cacheDir(env, kind),
 	})
+	if told, ok := errors.AsType[*engine.Told](err); ok {
+		return nil, engine.Tell(fmt.Errorf("%w; install it, or name another with --terraform", told))
+	}
 	if err != nil {
 		return nil, err
 	}

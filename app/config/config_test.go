@@ -126,6 +126,24 @@ func TestEveryMistakeOfTheFileIsNamedAtOnce(t *testing.T) {
 	}
 }
 
+func TestAMistakeIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, "externalUrl: https://x.example\ngithub: {appId: 1, privateKey: \"file:none.pem\", webhookSecrets: [\"env:NONE\"]}\nlisten: :80\npages: {token: \"env:NO\"}\n",
+		map[string]string{"CHANT_WORKERS": "x", "CHANT_HOME": "/"}, nil)
+	var got []string
+	for line := range strings.SplitSeq(fmt.Sprint(err), "\n  ") {
+		key, _, _ := strings.Cut(line, ": ")
+		got = append(got, key)
+	}
+	want := []string{
+		"environment variable CHANT_WORKERS", "github.privateKey", "github.webhookSecrets[0]", "pages.token",
+		"environment variable CHANT_HOME", "repositories",
+	}
+	if diff := cmp.Diff(want, got[1:]); diff != "" {
+		t.Errorf("%s\n%v", diff, err)
+	}
+}
+
 func TestAVariableThatSomebodyReadsIsNoMistake(t *testing.T) {
 	t.Parallel()
 	vars := map[string]string{

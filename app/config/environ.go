@@ -32,7 +32,7 @@ var serviceVariable = regexp.MustCompile(`^CHANT_(?:SERVICE_HOST|SERVICE_PORT(?:
 
 // strangers refuses a CHANT_ variable nobody reads, as an unknown key of the file
 // is refused: it is a setting that somebody believes to be in force.
-func (c *Config) strangers(env map[string]string) error {
+func (c *Config) strangers(env map[string]string) []error {
 	known := ProgramVariables()
 	for _, f := range Fields() {
 		known = append(known, f.Env)

@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,32 +27,39 @@ type Source struct {
 	Set map[string]string
 }
 
-// Load reads, merges, resolves and checks. The error names every mistake that
-// stands in the way of the next step, with its line where the file made it; what
-// is wrong with the configuration itself is an *Invalid.
+// Load reads, merges, resolves and checks. What is wrong with the configuration
+// is an *Invalid that names every mistake, those of the file's form with their
+// line and before any other.
 func Load(src Source) (*Config, error) {
 	c := Default()
+	what := strings.TrimSpace("configuration " + src.Path)
 	if src.Path != "" {
 		text, err := os.ReadFile(src.Path)
 		if err != nil {
 			return nil, fmt.Errorf("reading the configuration: %w", err)
 		}
 		if err := decode(text, &c); err != nil {
-			return nil, &Invalid{Path: src.Path, Err: err}
+			return nil, &Invalid{What: what, Err: err}
 		}
 	}
 	env := variables(src.Environ)
-	for _, check := range []func() error{
-		func() error { return c.overlay(src.Set, env) },
-		func() error { return c.resolve(filepath.Dir(src.Path), env) },
-		func() error { return c.strangers(env) },
-		c.Validate,
-	} {
-		if err := check(); err != nil {
-			return nil, &Invalid{Path: src.Path, Err: err}
+	errs := slices.Concat(c.overlay(src.Set, env), c.resolve(filepath.Dir(src.Path), env), c.strangers(env))
+	for _, err := range c.mistakes() {
+		if !toldAlready(errs, err) {
+			errs = append(errs, err)
 		}
 	}
+	if len(errs) > 0 {
+		return nil, &Invalid{What: what, Err: errors.Join(errs...)}
+	}
 	return &c, nil
+}
+
+// toldAlready tells whether a key is among those named before: a secret that
+// cannot be read is not also one of the wrong form.
+func toldAlready(errs []error, err error) bool {
+	key, _, _ := strings.Cut(err.Error(), ": ")
+	return slices.ContainsFunc(errs, func(told error) bool { return strings.HasPrefix(told.Error(), key+": ") })
 }
 
 // decode is strict: a key nobody reads is a mistake, not a comment.
@@ -130,7 +136,7 @@ func keysOf(name string) []string {
 }
 
 // overlay puts environment and flags over what the file said.
-func (c *Config) overlay(set map[string]string, env map[string]string) error {
+func (c *Config) overlay(set, env map[string]string) []error {
 	var errs []error
 	var keys []string
 	for _, f := range c.leaves() {
@@ -154,13 +160,13 @@ func (c *Config) overlay(set map[string]string, env map[string]string) error {
 	return sorted(errs)
 }
 
-func sorted(errs []error) error {
-	sort.Slice(errs, func(i, j int) bool { return errs[i].Error() < errs[j].Error() })
-	return errors.Join(errs...)
+func sorted(errs []error) []error {
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
 }
 
 // resolve reads what secrets refer to.
-func (c *Config) resolve(dir string, env map[string]string) error {
+func (c *Config) resolve(dir string, env map[string]string) []error {
 	var errs []error
 	c.secrets(func(key string, s *Secret) {
 		if err := s.resolve(dir, env); err != nil {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -22,16 +21,16 @@ var (
 // minToken is the shortest token taken for the pages.
 const minToken = 16
 
-// Validate checks every field and what fields mean together. The error joins
-// all mistakes, each starting with its key. Allows answers only after it.
-func (c *Config) Validate() error {
+// mistakes checks every field and what fields mean together. Each mistake starts
+// with its key, and none quotes a secret. Allows answers only after it.
+func (c *Config) mistakes() []error {
 	v := &validator{}
 	c.server(v)
 	c.repositories(v)
 	c.github(v)
 	c.walls(v)
 	c.credentials(v)
-	return errors.Join(v.errs...)
+	return v.errs
 }
 
 type validator struct{ errs []error }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/web"
+	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -73,7 +74,11 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
 		s.Log.Warn("not ready", "error", err)
-		plain(w, http.StatusServiceUnavailable, "not ready")
+		text := "not ready; the log says why"
+		if s.opensTo(r) {
+			text = "not ready:\n" + note.Visible(err.Error())
+		}
+		plain(w, http.StatusServiceUnavailable, text)
 		return
 	}
 	plain(w, http.StatusOK, "ready")
@@ -89,18 +94,24 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", web.ContentSecurityPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
-		if len(s.PagesToken) > 0 {
-			if !s.authorised(r) {
-				h.Set("WWW-Authenticate", `Basic realm="chant", charset="UTF-8"`)
-				plain(w, http.StatusUnauthorized, "the pages need the token of pages.token")
-				return
-			}
-		} else if !loopbackHost(r.Host) {
+		switch {
+		case s.opensTo(r):
+			next.ServeHTTP(w, r)
+		case len(s.PagesToken) > 0:
+			h.Set("WWW-Authenticate", `Basic realm="chant", charset="UTF-8"`)
+			plain(w, http.StatusUnauthorized, "the pages need the token of pages.token")
+		default:
 			plain(w, http.StatusForbidden, "the pages are open on a loopback address only; set pages.token")
-			return
 		}
-		next.ServeHTTP(w, r)
 	})
+}
+
+// opensTo tells whether who asks may see what the server knows.
+func (s *Server) opensTo(r *http.Request) bool {
+	if len(s.PagesToken) > 0 {
+		return s.authorised(r)
+	}
+	return s.Loopback && loopbackHost(r.Host)
 }
 
 func (s *Server) authorised(r *http.Request) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,7 +50,7 @@ func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error)
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("opening the clone: %w", err)
 	}
-	program, err := osexec.LookPath("git")
+	program, err := find()
 	if err != nil {
 		return nil, fmt.Errorf("opening the clone %s: %w", dir, err)
 	}
@@ -96,7 +95,7 @@ func (c *Clone) remoteURL() string {
 // `git remote` (pr-loop §1.4). Hooks do not run: what chant writes are facts of
 // its own, not the user's work.
 func Existing(ctx context.Context, dir string) (*Clone, error) {
-	program, err := osexec.LookPath("git")
+	program, err := find()
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository in %s: %w", dir, err)
 	}

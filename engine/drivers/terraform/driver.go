@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -95,20 +96,9 @@ func New(cfg Config) (*Driver, error) {
 	if cfg.ApplyGrace == 0 {
 		cfg.ApplyGrace = 15 * time.Minute
 	}
-	binary, err := osexec.LookPath(cfg.Binary)
-	if err == nil {
-		binary, err = filepath.Abs(binary)
-	}
+	binary, planner, err := Find(cfg.Binary)
 	if err != nil {
-		return nil, fmt.Errorf("finding %s: %w; install it or set its path in the configuration", cfg.Binary, err)
-	}
-	planner := plans.PlannerOf(binary)
-	if planner != "terraform" && planner != "tofu" {
-		return nil, fmt.Errorf("the binary %s is a %s, which this version can't run; use terraform or tofu", binary, planner)
-	}
-	// Behind the wall only the file itself is visible, not the links to it.
-	if binary, err = filepath.EvalSymlinks(binary); err != nil {
-		return nil, fmt.Errorf("finding %s: %w", cfg.Binary, err)
+		return nil, err
 	}
 	for dir, mode := range map[string]os.FileMode{cfg.StateDir: 0o700, cfg.CacheDir: 0o755} {
 		if dir == "" {
@@ -120,6 +110,32 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{cfg: cfg, binary: binary, planner: planner}
 	return d, nil
+}
+
+// Find finds a program by its name on PATH or its path, and tells whether it is
+// terraform or tofu. That there is none, or another, is an *engine.Told.
+func Find(name string) (binary, planner string, err error) {
+	found, err := osexec.LookPath(name)
+	if err == nil {
+		binary, err = filepath.Abs(found)
+	}
+	switch {
+	case errors.Is(err, osexec.ErrNotFound):
+		return "", "", engine.Tell(fmt.Errorf("%s is not on PATH", name))
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "", engine.Tell(fmt.Errorf("%s does not exist", name))
+	case err != nil:
+		return "", "", engine.Tell(fmt.Errorf("%s cannot be run: %w", name, err))
+	}
+	planner = plans.PlannerOf(binary)
+	if planner != "terraform" && planner != "tofu" {
+		return "", "", engine.Tell(fmt.Errorf("%s is a %s, which this version does not run", name, planner))
+	}
+	// Behind the wall only the file itself is visible, not the links to it.
+	if binary, err = filepath.EvalSymlinks(binary); err != nil {
+		return "", "", fmt.Errorf("finding %s: %w", name, err)
+	}
+	return binary, planner, nil
 }
 
 const versionTimeout = 30 * time.Second
