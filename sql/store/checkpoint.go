@@ -38,6 +38,9 @@ func startCheckpoints(ctx context.Context, conn *sql.DB) *checkpointer {
 
 // committed says that the log has grown.
 func (c *checkpointer) committed() {
+	if c == nil {
+		return
+	}
 	select {
 	case c.dirty <- struct{}{}:
 	default:
@@ -76,6 +79,9 @@ func (c *checkpointer) copy(ctx context.Context) int64 {
 }
 
 func (c *checkpointer) close() error {
+	if c == nil {
+		return nil
+	}
 	c.cancel()
 	<-c.ended
 	return c.conn.Close()

@@ -3,11 +3,18 @@
 // said to whom. It maps rows and owns transactions; it decides nothing, starts
 // no job and knows no worker. Losing this database loses no approval.
 //
+// The database is SQLite, in one file that one process owns, or PostgreSQL,
+// which several processes share. Every query is written once for both.
+//
 // Every write takes the connection it runs on: a transaction of DB.InTx or
 // DB.InLazyTx, so that a fact and the job that follows from it commit together,
-// or DB.Write, which is lazy. Inside a transaction nothing may use DB.Write: it
-// is the one connection the transaction holds. Reads go to DB.Read and see what
-// is committed.
+// or DB.Write, which is lazy. Inside a transaction nothing may use DB.Write: on
+// SQLite it is the one connection the transaction holds. Reads go to DB.Read and
+// see what is committed.
+//
+// Transactions exclude one another on SQLite and run side by side on PostgreSQL
+// (read committed). So what a transaction decides may rest on what it wrote or
+// locked itself and on constraints, not on what it merely read.
 package store
 
 import (
@@ -15,17 +22,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
+	"strings"
 	"sync/atomic"
 
-	"github.com/pressly/goose/v3"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
-	"github.com/riverqueue/river/rivermigrate"
-	"modernc.org/sqlite"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/chant-bot/chant/sql/db"
-	"github.com/chant-bot/chant/sql/migrations"
 )
 
 // ErrNotFound: no such row.
@@ -36,96 +38,37 @@ type Conn = db.DBTX
 
 // DB is one open database.
 type DB struct {
-	// Write is a single connection: SQLite has one writer, and waiting in this
-	// process is fair where waiting on SQLite's lock is polling.
+	// Write has a single connection on SQLite, which has one writer: waiting in
+	// this process is fair where waiting on SQLite's lock is polling.
 	Write *sql.DB
 	// Read serves committed data while Write is busy. It refuses writes.
 	Read *sql.DB
+	// Postgres gives connections for what database/sql has no word for: LISTEN
+	// and COPY. Nil on SQLite.
+	Postgres *pgxpool.Pool
 
-	log         *logSync
-	checkpoints *checkpointer
+	log         *logSync      // nil on PostgreSQL
+	checkpoints *checkpointer // nil on PostgreSQL
 	commits     atomic.Int64
 }
-
-// readers is the number of concurrent reads.
-const readers = 4
 
 // riverVersion is the queue schema this program was built against.
 const riverVersion = 8
 
-// Open opens or creates the SQLite database at path and brings its schema up to
-// date.
-func Open(ctx context.Context, path string) (*DB, error) {
-	write, err := open(path, url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", writerCheckpoint},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("opening database %s: %w", path, err)
-	}
-	write.SetMaxOpenConns(1)
-	if err := migrate(ctx, write); err != nil {
-		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, err), write.Close())
-	}
-	d := &DB{Write: write}
-	if err := d.openBeside(ctx, path); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), write.Close())
-	}
-	return d, nil
+// IsURL tells whether a data source is the URL of a PostgreSQL database rather
+// than the path of an SQLite one.
+func IsURL(source string) bool {
+	return strings.HasPrefix(source, "postgres://") || strings.HasPrefix(source, "postgresql://")
 }
 
-// openBeside opens what works beside the writer.
-func (d *DB) openBeside(ctx context.Context, path string) (err error) {
-	if d.Read, err = open(path, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(1)"}}); err != nil {
-		return err
+// Open opens the database and brings its schema up to date. source is the path
+// of an SQLite database, which is created if absent, or the URL of a PostgreSQL
+// database, which must exist.
+func Open(ctx context.Context, source string) (*DB, error) {
+	if IsURL(source) {
+		return openPostgres(ctx, source)
 	}
-	d.Read.SetMaxOpenConns(readers)
-	d.Read.SetMaxIdleConns(readers)
-	copier, err := open(path, url.Values{"_pragma": {"busy_timeout(10000)", "synchronous(NORMAL)"}})
-	if err != nil {
-		return err
-	}
-	copier.SetMaxOpenConns(1)
-	if d.log, err = openLogSync(path); err != nil {
-		return err
-	}
-	d.checkpoints = startCheckpoints(ctx, copier)
-	return nil
-}
-
-func open(path string, options url.Values) (*sql.DB, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}
-	driver, err := sqlite.NewConnector(name.String())
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector{driver}), nil
-}
-
-// migrate runs our migrations and, as one of them, the queue's.
-func migrate(ctx context.Context, conn *sql.DB) error {
-	queue := goose.NewGoMigration(migrations.QueueVersion, &goose.GoFunc{RunTx: queueUp}, nil)
-	provider, err := goose.NewProvider(goose.DialectSQLite3, conn, migrations.SQLite(),
-		goose.WithGoMigrations(queue), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return err
-	}
-	_, err = provider.Up(ctx)
-	return err
-}
-
-func queueUp(ctx context.Context, tx *sql.Tx) error {
-	migrator, err := rivermigrate.New(riversqlite.New(nil), nil)
-	if err != nil {
-		return err
-	}
-	//nolint:staticcheck // deprecated for PostgreSQL's sake, where some migrations can't share a transaction; in SQLite all can
-	_, err = migrator.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: riverVersion})
-	return err
+	return openSQLite(ctx, source)
 }
 
 // InTx runs do in one write transaction and commits it unless do fails. When it
@@ -143,14 +86,15 @@ func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
 // from durable facts, such as having worked a delivery off. No kill or crash of
 // the process loses it. After a power cut it is there, or it and everything
 // committed after it is not; a durable commit takes it to the disk with it. The
-// queue's own bookkeeping is lazy too.
+// queue's own bookkeeping is lazy too. On PostgreSQL, whose commits do not hold
+// one another up, it waits all the same.
 func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := d.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
 	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+		return errors.Join(err, rollback(tx))
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing: %w", err)
@@ -160,11 +104,29 @@ func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
 	return nil
 }
 
-// Commits counts the transactions committed so far. What is read after asking
-// sees them all.
+// rollback ends a transaction that failed. One whose connection is gone or whose
+// context ended is rolled back already.
+func rollback(tx *sql.Tx) error {
+	if err := tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
+		return err
+	}
+	return nil
+}
+
+// Commits counts the transactions this process committed so far. What is read
+// after asking sees them all.
 func (d *DB) Commits() int64 { return d.commits.Load() }
 
 // Close closes the database. Whatever was committed stays.
 func (d *DB) Close() error {
-	return errors.Join(d.checkpoints.close(), d.log.close(), d.Read.Close(), d.Write.Close())
+	errs := []error{d.checkpoints.close(), d.log.close()}
+	for _, pool := range []*sql.DB{d.Read, d.Write} {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	if d.Postgres != nil {
+		d.Postgres.Close()
+	}
+	return errors.Join(errs...)
 }

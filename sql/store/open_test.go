@@ -51,26 +51,28 @@ func TestOpeningAgainKeepsWhatIsThere(t *testing.T) {
 
 func TestATransactionThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	boom := errors.New("boom")
-	err := d.InTx(t.Context(), func(tx *sql.Tx) error {
-		if err := store.NewSettings(d).Put(t.Context(), tx, "k", []byte("v"), at(0)); err != nil {
-			return err
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		boom := errors.New("boom")
+		err := d.InTx(t.Context(), func(tx *sql.Tx) error {
+			if err := store.NewSettings(d).Put(t.Context(), tx, "k", []byte("v"), at(0)); err != nil {
+				return err
+			}
+			return boom
+		})
+		if !errors.Is(err, boom) {
+			t.Fatalf("got %v", err)
 		}
-		return boom
+		if _, err := store.NewSettings(d).Get(t.Context(), "k"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("after a rollback: %v, want not found", err)
+		}
 	})
-	if !errors.Is(err, boom) {
-		t.Fatalf("got %v", err)
-	}
-	if _, err := store.NewSettings(d).Get(t.Context(), "k"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("after a rollback: %v, want not found", err)
-	}
 }
 
 func TestReadersRefuseToWrite(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	if err := store.NewSettings(d).Put(t.Context(), d.Read, "k", nil, at(0)); err == nil {
-		t.Error("a reader wrote")
-	}
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		if err := store.NewSettings(d).Put(t.Context(), d.Read, "k", nil, at(0)); err == nil {
+			t.Error("a reader wrote")
+		}
+	})
 }

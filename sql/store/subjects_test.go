@@ -17,100 +17,103 @@ const repoKey = "github:github.com/42"
 // by a settle that began after it.
 func TestNoFactIsLostBetweenSettles(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	s := store.NewSubjects(d)
-	number := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		number++
-		ctx, sub := t.Context(), store.Pull(repoKey, number)
-		facts, seen := int64(0), int64(0)
-		var running []int64 // generations of settles that have begun
-		queued := false
-		step := func(err error) {
-			if err != nil {
-				rt.Fatal(err)
-			}
-		}
-		begin := func() {
-			generation, err := s.BeginSettle(ctx, sub)
-			step(err)
-			running, queued = append(running, generation), false
-		}
-		end := func(i int) {
-			again, err := s.EndSettle(ctx, d.Write, sub, running[i])
-			step(err)
-			seen, queued = max(seen, running[i]), queued || again
-			running = append(running[:i], running[i+1:]...)
-		}
-		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
-			switch rapid.SampledFrom([]string{"fact", "begin", "end"}).Draw(rt, "step") {
-			case "fact":
-				generation, first, err := s.Raise(ctx, d.Write, sub, at(0))
-				step(err)
-				if facts++; generation != facts {
-					rt.Fatalf("fact %d raised to %d", facts, generation)
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s := store.NewSubjects(d)
+		number := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			number++
+			ctx, sub := t.Context(), store.Pull(repoKey, number)
+			facts, seen := int64(0), int64(0)
+			var running []int64 // generations of settles that have begun
+			queued := false
+			step := func(err error) {
+				if err != nil {
+					rt.Fatal(err)
 				}
-				queued = queued || first // otherwise the settle under way queues the next
-			case "begin":
-				if queued {
+			}
+			begin := func() {
+				generation, err := s.BeginSettle(ctx, sub)
+				step(err)
+				running, queued = append(running, generation), false
+			}
+			end := func(i int) {
+				again, err := s.EndSettle(ctx, d.Write, sub, running[i])
+				step(err)
+				seen, queued = max(seen, running[i]), queued || again
+				running = append(running[:i], running[i+1:]...)
+			}
+			for range rapid.IntRange(1, 20).Draw(rt, "steps") {
+				switch rapid.SampledFrom([]string{"fact", "begin", "end"}).Draw(rt, "step") {
+				case "fact":
+					generation, first, err := s.Raise(ctx, d.Write, sub, at(0))
+					step(err)
+					if facts++; generation != facts {
+						rt.Fatalf("fact %d raised to %d", facts, generation)
+					}
+					queued = queued || first // otherwise the settle under way queues the next
+				case "begin":
+					if queued {
+						begin()
+					}
+				case "end":
+					if len(running) > 0 {
+						end(rapid.IntRange(0, len(running)-1).Draw(rt, "which"))
+					}
+				}
+			}
+			for queued || len(running) > 0 {
+				if len(running) == 0 {
 					begin()
 				}
-			case "end":
-				if len(running) > 0 {
-					end(rapid.IntRange(0, len(running)-1).Draw(rt, "which"))
-				}
+				end(0)
 			}
-		}
-		for queued || len(running) > 0 {
-			if len(running) == 0 {
-				begin()
+			if seen != facts {
+				rt.Fatalf("settled up to %d of %d facts and nothing is queued", seen, facts)
 			}
-			end(0)
-		}
-		if seen != facts {
-			rt.Fatalf("settled up to %d of %d facts and nothing is queued", seen, facts)
-		}
+		})
 	})
 }
 
 func TestASubjectNobodyRaisedHasNothingToSettle(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	s := store.NewSubjects(d)
-	sub := store.Branch(repoKey, "main")
-	if got := must[int64](t)(s.BeginSettle(t.Context(), sub)); got != 0 {
-		t.Errorf("generation %d", got)
-	}
-	if must[bool](t)(s.EndSettle(t.Context(), d.Write, sub, 0)) {
-		t.Error("settles again")
-	}
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s := store.NewSubjects(d)
+		sub := store.Branch(repoKey, "main")
+		if got := must[int64](t)(s.BeginSettle(t.Context(), sub)); got != 0 {
+			t.Errorf("generation %d", got)
+		}
+		if must[bool](t)(s.EndSettle(t.Context(), d.Write, sub, 0)) {
+			t.Error("settles again")
+		}
+	})
 }
 
 func TestSweepsVisitWhatIsOpenOrBehind(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	s := store.NewSubjects(d)
-	open, closed, behind := store.Pull(repoKey, 1), store.Pull(repoKey, 2), store.Pull(repoKey, 3)
-	for _, sub := range []store.Subject{open, closed, behind} {
-		generation, _, err := s.Raise(t.Context(), d.Write, sub, at(5))
-		if err != nil {
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s := store.NewSubjects(d)
+		open, closed, behind := store.Pull(repoKey, 1), store.Pull(repoKey, 2), store.Pull(repoKey, 3)
+		for _, sub := range []store.Subject{open, closed, behind} {
+			generation, _, err := s.Raise(t.Context(), d.Write, sub, at(5))
+			if err != nil {
+				t.Fatal(err)
+			}
+			must[bool](t)(s.EndSettle(t.Context(), d.Write, sub, generation))
+		}
+		for _, sub := range []store.Subject{closed, behind} {
+			if err := s.SetOpen(t.Context(), d.Write, sub, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := s.Raise(t.Context(), d.Write, behind, at(6)); err != nil {
 			t.Fatal(err)
 		}
-		must[bool](t)(s.EndSettle(t.Context(), d.Write, sub, generation))
-	}
-	for _, sub := range []store.Subject{closed, behind} {
-		if err := s.SetOpen(t.Context(), d.Write, sub, false); err != nil {
-			t.Fatal(err)
+		want := []store.SubjectState{
+			{Subject: open, Generation: 1, Settled: 1, Open: true, UpdatedAt: at(5)},
+			{Subject: behind, Generation: 2, Settled: 1, Open: false, UpdatedAt: at(6)},
 		}
-	}
-	if _, _, err := s.Raise(t.Context(), d.Write, behind, at(6)); err != nil {
-		t.Fatal(err)
-	}
-	want := []store.SubjectState{
-		{Subject: open, Generation: 1, Settled: 1, Open: true, UpdatedAt: at(5)},
-		{Subject: behind, Generation: 2, Settled: 1, Open: false, UpdatedAt: at(6)},
-	}
-	if diff := cmp.Diff(want, must[[]store.SubjectState](t)(s.ToSettle(t.Context()))); diff != "" {
-		t.Error(diff)
-	}
+		if diff := cmp.Diff(want, must[[]store.SubjectState](t)(s.ToSettle(t.Context()))); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
