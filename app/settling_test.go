@@ -330,7 +330,7 @@ func TestAPlanThatFailsForAMomentIsNotRecordedAsFailed(t *testing.T) {
 	}
 	w.edit("roots/app/main.tf", "listens in", "serves")
 	tip := must(t)(w.Repo.Head("main")).(string)
-	w.await("a failed try", func() bool { return w.logged(`job failed.*kind=record`) > 0 })
+	w.await("a failed try", func() bool { return w.logged(`a merge is not recorded yet`) > 0 })
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
@@ -342,4 +342,27 @@ func TestAPlanThatFailsForAMomentIsNotRecordedAsFailed(t *testing.T) {
 	if !strings.Contains(rec, `"status": "planned"`) {
 		t.Errorf("recorded as %s", rec)
 	}
+}
+
+// What the planner says of a merge counts against it only when a newer commit
+// shows that the planner works; until then no approval is lost to it.
+func TestAMergeThatDoesNotPlanIsToldAndRecordedWhenANewerOnePlans(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	w.awaitRecord(must(t)(w.Repo.Commit("main", map[string]string{"x.txt": "1"}, w.Alice)).(string))
+	text := w.main("roots/app/main.tf")
+	w.edit("roots/app/main.tf", "listens in", "${nothing.here}")
+	broken := must(t)(w.Repo.Head("main")).(string)
+	w.awaitStatus(broken, "chant/apply", "failure", "tried until")
+	if all := strings.Join(w.records(), " "); strings.Contains(all, broken) {
+		t.Fatalf("recorded while nobody knows why it does not plan: %s", all)
+	}
+	mended := must(t)(w.Repo.Commit("main", map[string]string{"roots/app/main.tf": text}, w.Alice)).(string)
+	w.awaitRecord(mended)
+	rec := must(t)(w.Repo.ReadFile("chant/lifecycle", "_merges/prod/"+broken[:2]+"/"+broken+".json")).(string)
+	if !strings.Contains(rec, `"status": "plan-failed"`) {
+		t.Errorf("recorded as %s", rec)
+	}
+	w.awaitStatus(broken, "chant/apply", "failure", "did not plan: app")
 }

@@ -51,7 +51,7 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 	}
 	written, err := stage.Record(ctx, usecase.RecordInput{
 		Site: c.site, Branch: where.branch, Tip: tip, Plans: usecase.NoPlans{},
-		Env: where.env, Since: since, LastTry: true, Progress: h.progress,
+		Env: where.env, Since: since, Progress: h.progress,
 	})
 	if printed := h.printRecords(o.JSON, written); printed != nil && err == nil {
 		return printed

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/store"
 )
@@ -137,10 +138,6 @@ func (j *Jobs) broken(ctx context.Context, site *usecase.Site, job *rivertype.Jo
 	return err
 }
 
-// recordTries is how often a commit is planned before it is recorded as one that
-// does not plan: about a minute, for what passes.
-const recordTries = 6
-
 // recordWorker records merges.
 type recordWorker struct {
 	river.WorkerDefaults[RecordArgs]
@@ -164,21 +161,58 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 		return w.later(err)
 	}
 	records, err := w.Stage.Record(ctx, usecase.RecordInput{
-		Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts, LastTry: job.Attempt >= recordTries,
+		Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts, LastTry: w.Stage.Now().Sub(job.CreatedAt) >= doubtTime,
 	})
+	if unplanned, ok := errors.AsType[*usecase.Unplanned](err); ok {
+		return w.doubted(ctx, site, job, records, unplanned)
+	}
 	if err != nil {
 		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, usecase.StageRecord, err)
 	}
-	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
-		for _, m := range records {
-			if m.PR != nil {
-				if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
-					return err
-				}
+	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error { return w.recorded(ctx, tx, a, records) })
+}
+
+// recorded settles what records are about.
+func (w *recordWorker) recorded(ctx context.Context, tx *sql.Tx, a RecordArgs, records []record.Merge) error {
+	for _, m := range records {
+		if m.PR != nil {
+			if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
+				return err
 			}
 		}
-		return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
-	})
+	}
+	return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
+}
+
+// How long it is tried to plan a merge that the planner fails on, where nothing
+// tells whose fault it is: longer than most outages of what planners need. What
+// fails for a moment is not worth a word.
+const (
+	doubtTime  = time.Hour
+	doubtQuiet = 10 * time.Second
+)
+
+// doubtWait is how long after the first try the next one comes: as long again as
+// it was tried, and never rarer than would keep people waiting once it is over.
+func doubtWait(tried time.Duration) time.Duration {
+	return min(max(time.Second, tried), 5*time.Minute)
+}
+
+// doubted keeps what was recorded, says what was not, and tries that again.
+func (w *recordWorker) doubted(ctx context.Context, site *usecase.Site, job *river.Job[RecordArgs], records []record.Merge, u *usecase.Unplanned) error {
+	tried := w.Stage.Now().Sub(job.CreatedAt)
+	w.Log.Warn("a merge is not recorded yet", "branch", job.Args.Branch, "commit", u.Commit, "why", u.Message, "tried", tried)
+	if len(records) > 0 {
+		if err := w.DB.InTx(ctx, func(tx *sql.Tx) error { return w.recorded(ctx, tx, job.Args, records) }); err != nil {
+			return err
+		}
+	}
+	if tried >= doubtQuiet {
+		if err := w.Settler.Unplanned(ctx, site, job.Args.Branch, u, job.CreatedAt.Add(doubtTime)); err != nil {
+			return w.later(err)
+		}
+	}
+	return river.JobSnooze(doubtWait(tried))
 }
 
 // tickWorker tags green commits.

@@ -56,9 +56,8 @@ type RecordInput struct {
 	// Since is the commit before the first to record where none was recorded
 	// yet; "" begins with the newest commit.
 	Since string
-	// LastTry records that a commit did not plan whatever the planner said of it.
-	// Before, only what the author has to mend is recorded so, and everything
-	// else is an error: the next try may well plan it.
+	// LastTry records a commit that the planner failed on as one that does not
+	// plan, though nothing tells whose fault it is (see Unplanned).
 	LastTry  bool
 	Progress func(line string) // nil for none
 }
@@ -66,13 +65,15 @@ type RecordInput struct {
 // Record writes the merge record of every first-parent commit of the branch
 // that has none yet, oldest first, for every env and project of the branch
 // (pr-loop decision 4, §6.1). It deploys nothing, and recording a commit twice
-// writes nothing. It returns the records it wrote.
+// writes nothing. It returns the records it wrote, also with an error. One that
+// is an *Unplanned says that what is missing can be recorded later.
 func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, error) {
 	b, err := in.Site.boundAt(ctx, in.Tip)
 	if err != nil {
 		return nil, err
 	}
 	var written []record.Merge
+	var unplanned error
 	for _, env := range b.EnvsOf(in.Branch, st.DefaultEnv) {
 		if in.Env != "" && env.Name != in.Env {
 			continue
@@ -81,25 +82,46 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 		if err != nil {
 			return written, err
 		}
-		for _, commit := range due {
-			records, err := st.recordCommit(ctx, in, b, policyOf(b.Declaration, env), commit)
+		records, err := st.recordAll(ctx, in, b, policyOf(b.Declaration, env), due)
+		written = append(written, records...)
+		if _, later := errors.AsType[*Unplanned](err); later {
+			unplanned = errors.Join(unplanned, err)
+		} else if err != nil {
+			return written, err
+		}
+	}
+	return written, unplanned
+}
+
+// recordAll records the commits of one env, each when it is known whether it
+// plans, none before an older one.
+func (st *Stage) recordAll(ctx context.Context, in RecordInput, b bound, p Policy, due []git.Commit) ([]record.Merge, error) {
+	var written []record.Merge
+	var doubts doubts
+	for _, commit := range due {
+		next, err := st.planCommit(ctx, in, b, p, commit)
+		if err != nil {
+			return written, fmt.Errorf("recording %s in %s: %w", commit.SHA, p.Env.Name, err)
+		}
+		for _, r := range doubts.add(next, in.LastTry) {
+			records, err := r.write(ctx)
 			if err != nil {
-				return written, fmt.Errorf("recording %s in %s: %w", commit.SHA, env.Name, err)
+				return written, fmt.Errorf("recording %s in %s: %w", r.commit.SHA, p.Env.Name, err)
 			}
 			written = append(written, records...)
 		}
 	}
-	return written, nil
+	return written, doubts.unplanned()
 }
 
-// recordCommit plans one commit, reads the approvals of the pull request it
-// merged and writes the records of all projects in one go.
-func (st *Stage) recordCommit(ctx context.Context, in RecordInput, b bound, p Policy, commit git.Commit) ([]record.Merge, error) {
+// planCommit plans one commit, and reads who wrote and reviewed the pull request
+// it merged.
+func (st *Stage) planCommit(ctx context.Context, in RecordInput, b bound, p Policy, commit git.Commit) (*recording, error) {
 	change, merged, err := in.Site.mergedBy(ctx, commit.SHA, in.Branch)
 	if err != nil {
 		return nil, err
 	}
-	r := recording{Stage: st, in: in, policy: p, commit: commit, change: change, merged: merged}
+	r := &recording{Stage: st, in: in, policy: p, commit: commit, change: change, merged: merged}
 	if merged {
 		if err = in.Site.fetchHead(ctx, change); err != nil {
 			return nil, err
@@ -113,11 +135,8 @@ func (st *Stage) recordCommit(ctx context.Context, in RecordInput, b bound, p Po
 			}
 		}
 	}
-	drafts, err := r.plan(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	return r.write(ctx, drafts)
+	r.drafts, err = r.plan(ctx, b)
+	return r, err
 }
 
 // recording is one commit of one env on its way to its records.
@@ -130,6 +149,7 @@ type recording struct {
 	merged  bool
 	authors []string
 	rule    *gate.ReviewRule
+	drafts  []draftRecord
 }
 
 // draftRecord is the plan of one project of the commit.
@@ -137,13 +157,16 @@ type draftRecord struct {
 	member  string
 	plan    StoredPlan
 	message string // why there is no plan
+	// planned are the members planned just now, doubted those that the planner
+	// failed on: whether for what the commit holds, nobody knows.
+	planned, doubted []string
 }
 
 // plan plans the commit in every project it has, and in every one the branch's
 // tip has, so that a commit is recorded for all of them. A commit its author has
 // to mend is recorded as one that did not plan: it covers nothing, and nothing
 // newer waits for it.
-func (r recording) plan(ctx context.Context, b bound) ([]draftRecord, error) {
+func (r *recording) plan(ctx context.Context, b bound) ([]draftRecord, error) {
 	dir := filepath.Join(r.Dir, "record", r.NewID())
 	defer os.RemoveAll(dir)
 	checkout, err := r.in.Site.Checkout(ctx, r.commit.SHA, filepath.Join(dir, "tree"))
@@ -186,7 +209,7 @@ func notPlannedDraft(member, why string) draftRecord {
 
 // planProject takes the pull request's own plan where the tree planned is the
 // tree merged, and plans the merge commit otherwise.
-func (r recording) planProject(ctx context.Context, checkout *Checkout, proj project.Project, dir string) (draftRecord, error) {
+func (r *recording) planProject(ctx context.Context, checkout *Checkout, proj project.Project, dir string) (draftRecord, error) {
 	if r.merged {
 		kept, found, err := r.in.Plans.PullPlan(ctx, r.in.Site.Repo, r.change.Number, r.change.Head, r.policy.Env.Name, proj.Member)
 		if err != nil {
@@ -207,23 +230,39 @@ func (r recording) planProject(ctx context.Context, checkout *Checkout, proj pro
 		return draftRecord{}, err
 	}
 	d := draftRecord{member: proj.Member, plan: StoredPlan{Tree: r.commit.Tree, Status: string(planStatus(set)), Document: set.Document, Shown: set.Shown()}}
-	if member, m, failed := set.failed(); failed {
-		if forPeople(m.cause) == nil && (!r.in.LastTry || passes(m.cause)) {
-			return draftRecord{}, fmt.Errorf("planning %s: %w", member, m.cause)
-		}
-		d.message = notPlannedDraft("", member+": "+m.Error).message
-	}
-	return d, nil
+	err = d.outcomes(set)
+	return d, err
 }
 
-// failed is the first member, by name, that did not plan.
-func (p *PlanSet) failed() (string, *PlannedMember, bool) {
-	for _, name := range slices.Sorted(maps.Keys(p.Members)) {
-		if m := p.Members[name]; m.Error != "" {
-			return name, m, true
+// outcomes tells the members that planned from those that did not, and says of
+// the first of these why. A failure of ours is an error: the next try may well
+// plan it. Where the author has something to mend there is no doubt.
+func (d *draftRecord) outcomes(set *PlanSet) error {
+	var doubted []string
+	mend := false
+	for _, name := range slices.Sorted(maps.Keys(set.Members)) {
+		m := set.Members[name]
+		switch {
+		case m.Error == "" && len(m.Unknown) == 0:
+			d.planned = append(d.planned, name)
+			continue
+		case m.Error == "":
+			continue // a hole was not given to the planner
+		case passes(m.cause):
+			return fmt.Errorf("planning %s: %w", name, m.cause)
+		case forPeople(m.cause) == nil:
+			doubted = append(doubted, name)
+		default:
+			mend = true
+		}
+		if d.message == "" {
+			d.message = notPlannedDraft("", name+": "+m.Error).message
 		}
 	}
-	return "", nil, false
+	if !mend {
+		d.doubted = doubted
+	}
+	return nil
 }
 
 // passes tells a failure of ours, or of this machine, from the planner's word on
@@ -236,13 +275,13 @@ func passes(err error) bool {
 
 // write decides each project's approval on the ledger as it stands and appends
 // all records in one write.
-func (r recording) write(ctx context.Context, drafts []draftRecord) ([]record.Merge, error) {
+func (r *recording) write(ctx context.Context) ([]record.Merge, error) {
 	who := r.in.Site.approvers(r.policy.Env, r.rule)
 	var out []record.Merge
 	written, err := r.in.Site.Ledger.Update(ctx, "Merge record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = nil
 		var files []ledger.File
-		for _, d := range drafts {
+		for _, d := range r.drafts {
 			at := record.MergePath(prefixOf(d.member), r.policy.Env.Name, r.commit.SHA)
 			if _, found, err := snap.Read(at); err != nil {
 				return nil, err
@@ -262,7 +301,7 @@ func (r recording) write(ctx context.Context, drafts []draftRecord) ([]record.Me
 }
 
 // record is one project's record.
-func (r recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRecord, who *approvers) (record.Merge, error) {
+func (r *recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRecord, who *approvers) (record.Merge, error) {
 	m := record.Merge{
 		Commit: r.commit.SHA, Base: r.commit.Parent, Env: r.policy.Env.Name, Member: d.member,
 		Gate: r.policy.Env.Gate, Status: d.plan.Status, Message: d.message,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -227,17 +228,8 @@ func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (
 		}
 		return true, s.ledgerUnusable(ctx, site, tip, places, err)
 	}
-	in := RecordInput{Site: site, Branch: branch, Tip: tip, Plans: s.Facts}
-	for _, env := range b.EnvsOf(branch, s.DefaultEnv) {
-		due, err := in.unrecorded(ctx, b, env)
-		if err != nil {
-			return true, err
-		}
-		if len(due) > 0 {
-			return true, s.Next.QueueRecord(ctx, site.Repo, branch, tip)
-		}
-	}
-	if err := s.troubleOver(ctx, site, branch, places); err != nil {
+	held, err := s.settleRecords(ctx, site, branch, tip, b, places)
+	if err != nil {
 		return true, err
 	}
 	if err := s.showFailedRecords(ctx, site, tip, places); err != nil {
@@ -249,9 +241,48 @@ func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (
 				return true, err
 			}
 		}
-		return true, s.settleApplies(ctx, site, branch, places)
+		return true, s.settleApplies(ctx, site, branch, places, held)
 	}
 	return true, nil
+}
+
+// settleRecords queues the record of what is not recorded yet. It gives the
+// commits that are held until then, by env: an apply of one would find no
+// approval. What was recorded before goes on meanwhile.
+func (s *Settler) settleRecords(ctx context.Context, site *Site, branch, tip string, b bound, places []statusPlace) (held map[string][]git.Commit, err error) {
+	in := RecordInput{Site: site, Branch: branch, Tip: tip, Plans: s.Facts}
+	held = map[string][]git.Commit{}
+	for _, env := range b.EnvsOf(branch, s.DefaultEnv) {
+		due, err := in.unrecorded(ctx, b, env)
+		if err != nil {
+			return nil, err
+		}
+		if len(due) > 0 {
+			held[env.Name] = due
+		}
+	}
+	if len(held) > 0 {
+		return held, s.Next.QueueRecord(ctx, site.Repo, branch, tip)
+	}
+	return held, s.troubleOver(ctx, site, branch, places)
+}
+
+// Unplanned says on a merge that it is not recorded yet, why, and how long that
+// is tried.
+func (s *Settler) Unplanned(ctx context.Context, site *Site, branch string, u *Unplanned, until time.Time) error {
+	tip, err := site.tipOf(ctx, branch)
+	if err != nil {
+		return unlessGone(err)
+	}
+	b, err := site.bound(ctx, tip)
+	if err != nil {
+		return err
+	}
+	if err := s.noteTrouble(ctx, site, branch, u.Commit); err != nil {
+		return err
+	}
+	return s.sayEverywhere(ctx, site, u.Commit, project.StageApply, b.places(branch, s.DefaultEnv), forges.StatusFailure,
+		note.WithHint("does not plan: "+u.Message, "tried until "+until.UTC().Format("15:04")+" UTC"))
 }
 
 // shownRecords is how many commits of a branch are looked at for a record
@@ -316,7 +347,7 @@ func (s *Settler) troubleOver(ctx context.Context, site *Site, branch string, pl
 }
 
 // settleApplies queues an apply where one is due.
-func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, places []statusPlace) error {
+func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, places []statusPlace, held map[string][]git.Commit) error {
 	for _, at := range places {
 		if !at.env.ApplyOnMerge {
 			continue
@@ -325,7 +356,7 @@ func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, 
 		if err != nil {
 			return err
 		}
-		if due {
+		if due && !slices.ContainsFunc(held[at.env.Name], func(c git.Commit) bool { return c.SHA == commit }) {
 			if err := s.Next.QueueApply(ctx, site.Repo, branch, at.env.Name, at.member, commit); err != nil {
 				return err
 			}
