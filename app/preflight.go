@@ -21,7 +21,7 @@ import (
 func preflight(ctx context.Context, c *config.Config) (exec.Wall, *github.Connections, error) {
 	wall, wallErr := exec.DetectWall(ctx, c.Isolation)
 	forge, forgeErr := connect(c)
-	errs := []error{under("git", git.Check(ctx)), under("isolation", wallErr), under("github", forgeErr), prerequisites(c)}
+	errs := []error{under("git", git.Check(ctx)), under("isolation", wallErr), forgeErr, prerequisites(c)}
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, &config.Invalid{What: "this machine cannot serve the configuration", Err: err}
 	}

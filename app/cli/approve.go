@@ -52,7 +52,10 @@ func (h *Host) act(o ActOptions) (gate.Act, error) {
 }
 
 // person is who acts when nobody says (pr-loop §3.5). A forge's login becomes
-// the principal that reviews and approver lists name.
+// the principal that reviews and approver lists name. Where §3.5 would write
+// "unknown" we refuse: an approval of nobody would open a gate, and it could not
+// be told later whose it was. Git's user is not taken: anybody can set it to any
+// name.
 func (h *Host) person() (string, error) {
 	if login := h.env("GITHUB_ACTOR"); login != "" {
 		instance, err := h.instance()
@@ -63,7 +66,7 @@ func (h *Host) person() (string, error) {
 			return who, nil
 		}
 	}
-	return "unknown", nil
+	return "", errors.New("who acts cannot be told: name them with --approver, such as github:alice, or set GITHUB_ACTOR")
 }
 
 // memberOf is the workspace member an op belongs to: the one named, else the

@@ -103,12 +103,16 @@ func (h *Host) conclude(o CommonOptions, out outcome) error {
 // summary is a report in a few lines.
 func (h *Host) summary(r report.Report, dir string) {
 	_, said := note.Status(r)
+	message := r.Message
+	if message != "" && strings.HasSuffix(said, message) {
+		said, message = message, "" // the status says nothing more
+	}
 	if !strings.HasPrefix(said, string(r.Status)+":") {
 		said = string(r.Status) + ": " + said
 	}
 	h.sayf("%s", said)
-	if r.Message != "" {
-		h.sayf("%s", r.Message)
+	if message != "" {
+		h.sayf("%s", message)
 	}
 	if r.Resumed != nil {
 		h.sayf("applied before this plan was made: %s", strings.Join(r.Resumed.Applied, ", "))

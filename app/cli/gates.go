@@ -33,6 +33,10 @@ type waitingGates struct {
 	Malformed int           `json:"malformed"` // lines of the ledger that were skipped
 }
 
+// notLooked says what is not listed: the ledger holds no line of a pull request
+// before it is approved or merged.
+const notLooked = "not looked at: open pull requests; the note of each has its plan and the line that approves it"
+
 // Gates lists every gate that waits, by reading every gate file of the ledger.
 func Gates(ctx context.Context, h *Host, o GatesOptions) error {
 	c, err := h.open(ctx)
@@ -56,8 +60,9 @@ func Gates(ctx context.Context, h *Host, o GatesOptions) error {
 		h.sayf("  %s", g.Approve)
 	}
 	if len(all.Gates) == 0 {
-		h.progress("no gate waits")
+		h.progress("no gate waits on the ledger")
 	}
+	h.progress(notLooked)
 	if all.Malformed > 0 {
 		h.warnf("%d lines of the ledger are not understood and were skipped", all.Malformed)
 	}

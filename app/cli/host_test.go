@@ -168,12 +168,19 @@ func TestWhoActsIsNamedAsReviewsNameThem(t *testing.T) {
 		"github@ghe.example:alice": {"GITHUB_ACTOR=alice", "GITHUB_SERVER_URL=https://GHE.example"},
 		"bob":                      {"GITLAB_USER_LOGIN=bob", "USER=root"},
 		"root":                     {"USER=root"},
-		"unknown":                  nil,
 	} {
 		h, _, _ := host(environ...)
 		if got, err := h.person(); err != nil || got != want {
 			t.Errorf("%v: %q %v, want %q", environ, got, err, want)
 		}
+	}
+}
+
+func TestNobodyActsUnderNoName(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host("USER=", "HOME=/root")
+	if _, err := h.act(ActOptions{Op: "pr-1", Gate: "pr-apply"}); CodeOf(err) != Failed || !strings.Contains(err.Error(), "--approver") {
+		t.Errorf("got %v", err)
 	}
 }
 

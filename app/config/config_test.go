@@ -96,10 +96,10 @@ func TestAMistakeIsNamed(t *testing.T) {
 		"a variable that steers terraform":                {text: minimal + "credentials: [{repository: acme/infra, env: prod, plan: {env: {TF_CLI_ARGS_plan: x}}}]\n", want: `credentials[0].plan.env: "TF_CLI_ARGS_plan" cannot be passed on`},
 		"a database of another kind":                      {text: minimal + "database: postgres://x/y\n", want: "database: this version keeps its data in SQLite only"},
 		"a bad variable":                                  {text: minimal, vars: map[string]string{"CHANT_WORKERS": "x"}, want: "environment variable CHANT_WORKERS: want a whole number"},
-		"an unknown flag":                                 {text: minimal, set: map[string]string{"nope": "x"}, want: "flag nope: there is no such setting; the closest is "},
-		"a flag that is nearly one":                       {text: minimal, set: map[string]string{"github.appid": "1"}, want: "the closest is github.appId"},
+		"an unknown flag":                                 {text: minimal, set: map[string]string{"nope": "x"}, want: "flag nope: there is no such setting"},
+		"a flag that is nearly one":                       {text: minimal, set: map[string]string{"github.appid": "1"}, want: "flag github.appid: there is no such setting; did you mean github.appId?"},
 		"a variable without a unit":                       {text: minimal, vars: map[string]string{"CHANT_SWEEP_INTERVAL": "10"}, want: "environment variable CHANT_SWEEP_INTERVAL: want a duration with its unit"},
-		"a variable nobody reads":                         {text: minimal, vars: map[string]string{"CHANT_EXTERNAL_ULR": "x"}, want: "environment variable CHANT_EXTERNAL_ULR: there is no such setting, and no env:CHANT_EXTERNAL_ULR in the configuration; the closest is CHANT_EXTERNAL_URL"},
+		"a variable nobody reads":                         {text: minimal, vars: map[string]string{"CHANT_EXTERNAL_ULR": "x"}, want: "environment variable CHANT_EXTERNAL_ULR: there is no such setting, and no secret is read from it; did you mean CHANT_EXTERNAL_URL?"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -299,5 +299,19 @@ func TestFieldsNameTheirVariables(t *testing.T) {
 	}
 	if _, ok := got["credentials"]; ok {
 		t.Error("credentials cannot be given as one text")
+	}
+}
+
+func TestADurationIsWrittenAsPeopleWriteIt(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"720h", "5m", "1h30m", "10s", "1h0m10s", "1m30s", "0s", "100ms"} {
+		var d config.Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		var again config.Duration
+		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d || len(d.String()) > len(text) {
+			t.Errorf("%s is written %s: %v", text, d, err)
+		}
 	}
 }

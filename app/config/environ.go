@@ -37,26 +37,29 @@ func (c *Config) strangers(env map[string]string) []error {
 	for _, f := range Fields() {
 		known = append(known, f.Env)
 	}
-	named := map[string]bool{}
 	c.secrets(func(_ string, s *Secret) {
-		name, _ := strings.CutPrefix(s.text, "env:")
-		named[name] = true
+		if name, ok := strings.CutPrefix(s.text, "env:"); ok {
+			known = append(known, name)
+		}
 	})
 	var errs []error
 	for name := range env {
-		if !strings.HasPrefix(name, "CHANT_") || slices.Contains(known, name) || named[name] || serviceVariable.MatchString(name) {
+		if !strings.HasPrefix(name, "CHANT_") || slices.Contains(known, name) || serviceVariable.MatchString(name) {
 			continue
 		}
-		errs = append(errs, fmt.Errorf("environment variable %s: there is no such setting, and no env:%s in the configuration; the closest is %s",
-			name, name, closest(name, known)))
+		errs = append(errs, fmt.Errorf("environment variable %s: there is no such setting, and no secret is read from it%s", name, meant(name, known)))
 	}
 	return sorted(errs)
 }
 
-// closest is the name that takes the fewest edits to become this one; of equals
-// the first.
-func closest(name string, names []string) string {
-	return slices.MinFunc(names, func(a, b string) int { return edits(name, a) - edits(name, b) })
+// meant asks after the name that takes the fewest edits to become this one, of
+// equals the first, unless more than half of it would change.
+func meant(name string, names []string) string {
+	closest := slices.MinFunc(names, func(a, b string) int { return edits(name, a) - edits(name, b) })
+	if edits(name, closest) > len(name)/2 {
+		return ""
+	}
+	return "; did you mean " + closest + "?"
 }
 
 // edits is the Levenshtein distance of two names, letters of either case alike.

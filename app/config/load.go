@@ -154,7 +154,7 @@ func (c *Config) overlay(set, env map[string]string) []error {
 	}
 	for key := range set {
 		if !slices.Contains(keys, key) {
-			errs = append(errs, fmt.Errorf("flag %s: there is no such setting; the closest is %s", key, closest(key, keys)))
+			errs = append(errs, fmt.Errorf("flag %s: there is no such setting%s", key, meant(key, keys)))
 		}
 	}
 	return sorted(errs)

@@ -59,6 +59,12 @@ func setup(env *testscript.Env) error {
 	if err := tool(env); err != nil {
 		return err
 	}
+	// For a script that takes everything else from PATH.
+	program, err := osexec.LookPath("chant")
+	if err != nil {
+		return err
+	}
+	env.Setenv("PROGRAM", program)
 	for _, pair := range []string{"HOME=" + home, "STATE=" + state, "CHANT_WRITABLE=" + state, "CI=true"} {
 		key, value, _ := strings.Cut(pair, "=")
 		env.Setenv(key, value)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/chant-bot/chant/app/config"
+)
+
+func TestTheServerKnowsTheVariablesOfEveryCommand(t *testing.T) {
+	t.Parallel()
+	known := config.ProgramVariables()
+	for _, f := range config.Fields() {
+		known = append(known, f.Env)
+	}
+	var all commands
+	parser, err := newParser(&all, t.Output(), t.Output(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	err = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if flag, ok := node.(*kong.Flag); ok {
+			for _, name := range flag.Envs {
+				if strings.HasPrefix(name, "CHANT_") {
+					checked++
+					if !slices.Contains(known, name) {
+						t.Errorf("%s of --%s would keep a server from starting", name, flag.Name)
+					}
+				}
+			}
+		}
+		return next(nil)
+	})
+	if err != nil || checked < 5 {
+		t.Errorf("%d variables checked: %v", checked, err)
+	}
+}
