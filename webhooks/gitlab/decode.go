@@ -116,7 +116,7 @@ func (k hook) event(d webhooks.Delivery, p *payload) (engine.Event, error) {
 		return decode.UnusedEvent(d)
 	case p.Kind != k.kind:
 		return nil, fmt.Errorf("a %s delivery of kind %.32q, want %q: remove the custom template of the webhook", d.Event, p.Kind, k.kind)
-	case d.Repo.ID == 0 || d.Repo.Name == "":
+	case d.Repo.ID == 0:
 		return nil, decode.Missing(d, "project.id or project.path_with_namespace")
 	}
 	return k.toEvent(d, p)

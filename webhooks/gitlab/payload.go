@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
@@ -95,26 +96,16 @@ func (p *payload) place(name string) any {
 	return nil
 }
 
-// repo is the project. Not every version and event puts its id and its path in
-// the same place.
+// repo is the project, the zero value for an event of none. Not every version
+// and event puts its id and its path in the same place.
 func (p *payload) repo(instance engine.Instance) engine.Repo {
-	r := engine.Repo{Instance: instance, ID: p.Project.ID}
-	for _, id := range []int64{p.ProjectID, p.Attributes.TargetProject} {
-		if r.ID == 0 {
-			r.ID = id
-		}
-	}
-	path := p.Project.Path
-	if path == "" {
-		path = clonedFrom(p.Repository)
-	}
-	if slash := strings.LastIndexByte(path, '/'); slash > 0 {
-		r.Owner, r.Name = path[:slash], path[slash+1:]
-	}
-	if r.ID == 0 && r.Name == "" {
+	path := cmp.Or(p.Project.Path, clonedFrom(p.Repository))
+	slash := strings.LastIndexByte(path, '/')
+	id := cmp.Or(p.Project.ID, p.ProjectID, p.Attributes.TargetProject)
+	if id == 0 || slash <= 0 || slash == len(path)-1 {
 		return engine.Repo{}
 	}
-	return r
+	return engine.Repo{Instance: instance, ID: id, Owner: path[:slash], Name: path[slash+1:]}
 }
 
 // clonedFrom is the path in git@host:group/project.git and in
