@@ -132,7 +132,7 @@ func (s *Server) wireSites(ctx context.Context, forge *github.Connections) (*sit
 	}
 	where := &sites{
 		config: s.config, forge: forge, db: s.db, repos: store.NewRepos(s.db), settings: store.NewSettings(s.db),
-		holder: holder, now: time.Now, open: map[string]*opened{}, served: map[string]string{},
+		holder: holder, now: time.Now, open: map[string]*opened{}, served: map[string]string{}, asked: map[string]error{},
 	}
 	return where, where.recall(ctx)
 }
@@ -164,7 +164,7 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*h
 	}
 	server := &httpd.Server{
 		Webhooks: map[string]http.Handler{"github": s.wireGitHub(where)},
-		Facts:    kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
+		Listed:   where.reached, Facts: kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
 		Ready: s.ready, Log: s.log,
 	}

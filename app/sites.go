@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/app/httpd"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -42,6 +43,7 @@ type sites struct {
 	mu     sync.Mutex // held for no longer than a look at what it guards
 	open   map[string]*opened
 	served map[string]string // keys the allow-list resolved to, by the name listed
+	asked  map[string]error  // what came of asking the forge last, by the name listed
 	me     int64             // our own account, 0 until asked
 }
 
@@ -187,11 +189,29 @@ func (s *sites) Listed() []string { return s.config.Repositories }
 // Discover implements jobs.Sites.
 func (s *sites) Discover(ctx context.Context, name string) (store.Repo, error) {
 	repo := named(s.config.Instance(), name)
-	forge, err := s.forge.For(ctx, repo)
-	if err != nil {
-		return store.Repo{}, err
+	known, err := func() (store.Repo, error) {
+		forge, err := s.forge.For(ctx, repo)
+		if err != nil {
+			return store.Repo{}, err
+		}
+		return s.learn(ctx, forge, repo)
+	}()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[name] = err
+	return known, err
+}
+
+// reached is what pages show of the allow-list.
+func (s *sites) reached() []httpd.Listed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]httpd.Listed, 0, len(s.config.Repositories))
+	for _, name := range s.config.Repositories {
+		err, asked := s.asked[name]
+		out = append(out, httpd.Listed{Name: name, Key: s.served[listing(named(s.config.Instance(), name))], Asked: asked, Err: err})
 	}
-	return s.learn(ctx, forge, repo)
+	return out
 }
 
 // named is a repository known by owner and name alone.

@@ -26,6 +26,8 @@ import (
 type Server struct {
 	// Webhooks are the receivers by forge, mounted at /webhooks/<forge>.
 	Webhooks   map[string]http.Handler
+	// Listed are the repositories of the configuration, in its order.
+	Listed     func() []Listed
 	Facts      *facts.Facts
 	Repos      store.Repos
 	Deliveries store.Deliveries
@@ -38,6 +40,15 @@ type Server struct {
 	// Ready reports why the server cannot work, nil when it can.
 	Ready func(context.Context) error
 	Log   *slog.Logger
+}
+
+// Listed is one repository of the configuration, and what came of asking the
+// forge for it last.
+type Listed struct {
+	Name  string // as it is listed
+	Key   string // what the name resolved to last; empty before it ever did
+	Asked bool   // since the server started
+	Err   error
 }
 
 // Handler is the router.

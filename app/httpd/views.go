@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
+	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -32,8 +34,16 @@ func (s *Server) home(r *http.Request) (web.Page, error) {
 		return nil, err
 	}
 	page := web.Home{Frame: s.frame("chant", "home"), Runs: lines}
+	problems := map[string]string{}
+	for _, l := range s.Listed() {
+		if l.Key == "" {
+			page.Repos = append(page.Repos, web.Repo{Name: l.Name, Problem: l.problem()})
+			continue
+		}
+		problems[l.Key] = l.problem()
+	}
 	for _, repo := range repos {
-		row := web.Repo{Name: repo.FullName(), URL: repo.HTMLURL}
+		row := web.Repo{Name: repo.FullName(), URL: repo.HTMLURL, Problem: problems[repo.Key()]}
 		for _, run := range newest {
 			if run.row.RepoKey == repo.Key() {
 				row.Envs = append(row.Envs, run.env())
@@ -43,6 +53,19 @@ func (s *Server) home(r *http.Request) (web.Page, error) {
 	}
 	page.Gates = waiting(newest)
 	return page, nil
+}
+
+// problem is what keeps a repository from being served, "" for nothing known.
+func (l Listed) problem() string {
+	switch {
+	case errors.Is(l.Err, forges.ErrNotFound):
+		return "The forge knows no such repository, or the app is not installed on it."
+	case l.Err != nil:
+		return "The forge cannot be asked: " + l.Err.Error()
+	case l.Key == "" && !l.Asked:
+		return "The forge was not asked yet."
+	}
+	return ""
 }
 
 // newestRun is the newest run of one repository, env and project.

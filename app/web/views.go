@@ -232,7 +232,6 @@ type Gates struct {
 type Deliveries struct {
 	Frame
 	Deliveries []Delivery
-	Filter     string // GUID or repository
 	Older      string
 }
 

@@ -155,7 +155,7 @@ func pages(t testing.TB) map[string]Page {
 			{GUID: "72d3162e-cc78-11e3-81ab-4c9367dc0959", Forge: "github:github.com", Event: "star", Action: "created", Repo: "acme/infra", Status: "ignored", Outcome: "chant does not use this event", Attempts: 1, At: at}}},
 		"home": Home{Frame: Frame{Title: "Repositories", Section: "home", User: "dana"}, Gates: []Gate{waitingGate()}, Runs: []RunLine{line},
 			Repos: []Repo{{Name: "acme/infra", URL: "https://forge.example/acme/infra", Envs: []Env{{Name: "prod", Branch: "main", Applied: strings.Repeat("0f9e8d7c6b", 4), AppliedAt: at, Green: strings.Repeat("1a2b3c4d5e", 4), Status: "waiting", RunURL: "/r/812"}}},
-				{Name: "acme/broken", Problem: "chant.workspace.json:7: two envs of one branch share a gate name"}}},
+				{Name: "acme/broken", Problem: "chant.workspace.json:7: two envs of one branch share a gate name"}, {Name: "acme/new", URL: "https://forge.example/acme/new"}}},
 		"runs":    Runs{Frame: Frame{Title: "Runs", Section: "runs"}, Runs: []RunLine{line}, Older: "/runs?before=812"},
 		"message": Message{Frame: Frame{Title: "Not found"}, Text: "There is no such run, or you may not read it.", Ref: "d-81"},
 	}
@@ -191,7 +191,7 @@ func TestForeignTextIsEscapedAndSecretsAreHidden(t *testing.T) {
 	plan := planPage(t, evil)
 	plan.Members = []PlanMember{{Name: evil, Error: evil, Holes: []Hole{{evil, evil}}, Changes: []Change{{Name: evil, Lines: []changes.Line{{Op: changes.Added, Text: evil}}}}}}
 	for name, page := range map[string]Page{"run": run, "plan": plan, "gates": Gates{Gates: []Gate{{Op: evil, Approve: evil, Who: []string{evil}}}},
-		"deliveries": Deliveries{Filter: evil, Deliveries: []Delivery{{GUID: evil, Event: evil, Outcome: evil}}}, "message": Message{Text: evil}} {
+		"deliveries": Deliveries{Deliveries: []Delivery{{GUID: evil, Event: evil, Outcome: evil}}}, "message": Message{Text: evil}} {
 		html := render(t, page)
 		if strings.Contains(html, "<script>") || strings.Contains(html, `" onmouseover="x`) || strings.Contains(html, "javascript:alert") {
 			t.Errorf("%s: markup got through", name)
