@@ -18,6 +18,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/sql/store"
 )
 
 // applyWorker applies green commits.
@@ -33,9 +34,9 @@ func (*applyWorker) Timeout(*river.Job[ApplyArgs]) time.Duration { return applyT
 // carried.
 func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error {
 	a := job.Args
-	unlock, ok := w.locks.try("apply", a.RepoKey, project.LeaseKey(a.Env, a.Member))
-	if !ok {
-		return putOff()
+	unlock, err := w.lock(ctx, "apply", a.RepoKey, project.LeaseKey(a.Env, a.Member))
+	if err != nil {
+		return err
 	}
 	defer unlock()
 	site, err := w.Sites.Open(ctx, a.RepoKey)
@@ -59,17 +60,15 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		if err := journal.SaveTx(ctx, tx, done); err != nil {
 			return err
 		}
+		subjects := []store.Subject{subjectOf(a.RepoKey, usecase.BranchOf(a.Branch))}
 		if g := done.Report.Green; g != nil {
 			for _, m := range g.Merges {
-				if m.PR == nil {
-					continue
-				}
-				if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
-					return err
+				if m.PR != nil {
+					subjects = append(subjects, subjectOf(a.RepoKey, usecase.PullOf(*m.PR)))
 				}
 			}
 		}
-		return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
+		return w.raiseTx(ctx, tx, subjects...)
 	})
 	if err == nil && done.Report.Status != report.Planned {
 		dropRun(done.Dir)

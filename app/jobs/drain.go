@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,9 +42,29 @@ type eventWorker struct {
 // Timeout implements river.Worker.
 func (*eventWorker) Timeout(*river.Job[EventArgs]) time.Duration { return settleTimeout }
 
-// Work takes every pending delivery, oldest first. One that cannot be handled
-// now waits with what else its repository sent, so that it holds up no other.
+// Work takes every pending delivery, unless another replica does: that one looks
+// again after it has let others in, and so sees what this one was woken for.
 func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
+	for {
+		unlock, ok, err := w.replica.TryLock(ctx, queueEvent)
+		if err != nil || !ok {
+			return err
+		}
+		err = w.drain(ctx)
+		unlock()
+		if err != nil {
+			return err
+		}
+		left, err := w.Deliveries.Pending(ctx, 1)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+	}
+}
+
+// drain takes every pending delivery, oldest first. One that cannot be handled
+// now waits with what else its repository sent, so that it holds up no other.
+func (w *eventWorker) drain(ctx context.Context) error {
 	for {
 		w.Inbox.Yield(ctx, mostYield)
 		pending, err := w.Deliveries.Pending(ctx, drained)
@@ -251,10 +272,8 @@ func (g *gathering) store(ctx context.Context) error {
 }
 
 func (g *gathering) storeTx(ctx context.Context, tx *sql.Tx) error {
-	for subject := range g.raised {
-		if err := g.jobs.raiseTx(ctx, tx, subject); err != nil {
-			return err
-		}
+	if err := g.jobs.raiseTx(ctx, tx, slices.Collect(maps.Keys(g.raised))...); err != nil {
+		return err
 	}
 	for _, write := range g.writes {
 		if err := write(ctx, tx); err != nil {

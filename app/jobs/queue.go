@@ -1,14 +1,14 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -66,8 +66,8 @@ type Jobs struct {
 	// Inbox is set before Start: it wakes the queue and so comes after Open.
 	Inbox Inbox
 
-	client *river.Client[*sql.Tx]
-	locks  keyedLocks
+	client  *river.Client[*sql.Tx]
+	replica *queue.Replica
 }
 
 // Config is how many jobs run at once and how often the sweep comes.
@@ -104,12 +104,14 @@ func (j *Jobs) Open(c Config) error {
 		func() (river.JobArgs, *river.InsertOpts) { return SweepArgs{}, nil },
 		&river.PeriodicJobOpts{RunOnStart: true},
 	)}
-	client, err := queue.New(j.DB, config)
+	// Who may apply is told by a lease, and nothing may end an apply that runs.
+	replica, err := queue.NewReplica(j.DB, j.Log, ApplyArgs{}.Kind())
 	if err != nil {
 		return err
 	}
-	j.client = client
-	return nil
+	j.replica = replica
+	j.client, err = queue.New(replica, config)
+	return err
 }
 
 // soon tries a failed job again within a minute at most: what keeps one from
@@ -122,9 +124,9 @@ func (soon) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now().Add(min(time.Duration(n*n)*time.Second, time.Minute))
 }
 
-// Start takes up what a killed process left and begins to work.
+// Start takes up what killed processes left and begins to work.
 func (j *Jobs) Start(ctx context.Context) error {
-	resumed, err := queue.Resume(ctx, j.DB)
+	resumed, err := j.replica.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,17 +141,18 @@ func (j *Jobs) Start(ctx context.Context) error {
 
 // Stop lets running jobs end, and cancels those that have not when ctx is done.
 func (j *Jobs) Stop(ctx context.Context) error {
-	if err := j.client.Stop(ctx); err != nil {
-		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		return j.client.StopAndCancel(hard)
+	err := j.client.Stop(ctx)
+	hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err != nil {
+		err = j.client.StopAndCancel(hard)
 	}
-	return nil
+	return errors.Join(err, j.replica.Stop(hard))
 }
 
 // Wake queues the job that drains the inbox, in the transaction that stores the
 // deliveries, unless one waits already.
-func (j *Jobs) Wake() store.Wake { return queue.Wake(j.client, queueEvent, EventArgs{}) }
+func (j *Jobs) Wake() store.Wake { return queue.Wake(j.DB, j.client, queueEvent, EventArgs{}) }
 
 func (j *Jobs) insert(ctx context.Context, args river.JobArgs) error {
 	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
@@ -167,12 +170,23 @@ func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s usecase.Subject) e
 // settled queues the settle; a settle that ends under a newer generation queues
 // the next itself. So a subject has one settle at a time, however many facts
 // come.
-func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, subject store.Subject) error {
-	generation, first, err := j.Subjects.Raise(ctx, tx, subject, j.Stage.Now())
-	if err != nil || !first {
-		return err
+//
+// Several are raised in one order everywhere: transactions that run side by side
+// would wait for one another otherwise.
+func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, subjects ...store.Subject) error {
+	slices.SortFunc(subjects, func(a, b store.Subject) int {
+		return cmp.Or(cmp.Compare(a.RepoKey, b.RepoKey), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	for _, subject := range subjects {
+		generation, first, err := j.Subjects.Raise(ctx, tx, subject, j.Stage.Now())
+		if err == nil && first {
+			err = j.settleTx(ctx, tx, subject, generation)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return j.settleTx(ctx, tx, subject, generation)
+	return nil
 }
 
 func subjectOf(repoKey string, s usecase.Subject) store.Subject {
@@ -278,34 +292,14 @@ func finish[A river.JobArgs](ctx context.Context, j *Jobs, job *river.Job[A], st
 	})
 }
 
-// keyedLocks keeps two jobs of one key apart in this process. The second does not
-// wait in its place, which others need (soundness I11): it is put off.
-type keyedLocks struct {
-	mu   sync.Mutex
-	held map[string]bool
-}
-
-// try takes a key unless a job holds it.
-func (k *keyedLocks) try(key ...string) (unlock func(), ok bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	name := strings.Join(key, " ")
-	if k.held[name] {
-		return nil, false
+// lock takes a key for one job, or says that the job comes again soon.
+func (j *Jobs) lock(ctx context.Context, key ...string) (unlock func(), err error) {
+	unlock, ok, err := j.replica.TryLock(ctx, key...)
+	if err == nil && !ok {
+		err = river.JobSnooze(time.Second)
 	}
-	if k.held == nil {
-		k.held = map[string]bool{}
-	}
-	k.held[name] = true
-	return func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		delete(k.held, name)
-	}, true
+	return unlock, err
 }
-
-// putOff is when a job comes again that found its key held.
-func putOff() error { return river.JobSnooze(time.Second) }
 
 func numberOf(name string) (int, error) {
 	n, err := strconv.Atoi(name)

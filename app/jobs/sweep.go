@@ -27,10 +27,31 @@ func (*sweepWorker) Timeout(*river.Job[SweepArgs]) time.Duration { return settle
 // repository served, each a job of its own: one that cannot be read holds up
 // none of the others.
 func (w *sweepWorker) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
-	errs := []error{w.repositories(ctx), w.subjects(ctx), w.Sites.Maintain(ctx)}
+	return errors.Join(w.repositories(ctx), w.subjects(ctx), w.Sites.Maintain(ctx), w.forget(ctx))
+}
+
+// How long is kept what nobody decides by any more. Plans and runs are pages that
+// notes and statuses link to; what was approved and applied stands on the ledger
+// for good. Refusals stand nowhere but in the audit trail, and its rows are small.
+const (
+	runRetention   = 90 * 24 * time.Hour
+	auditRetention = 2 * 365 * 24 * time.Hour
+)
+
+// forget lets go of what is old, each kind in a transaction of its own.
+func (w *sweepWorker) forget(ctx context.Context) error {
+	now := w.Stage.Now()
+	errs := []error{
+		w.DB.InTx(ctx, func(tx *sql.Tx) error {
+			return store.Retention{}.Runs(ctx, tx, string(usecase.RunEnded), now.Add(-runRetention))
+		}),
+		w.DB.InTx(ctx, func(tx *sql.Tx) error {
+			return store.Retention{}.Audit(ctx, tx, now.Add(-auditRetention))
+		}),
+	}
 	if w.Retention > 0 {
 		errs = append(errs, w.DB.InTx(ctx, func(tx *sql.Tx) error {
-			_, err := w.Deliveries.DeleteBefore(ctx, tx, w.Stage.Now().Add(-w.Retention))
+			_, err := w.Deliveries.DeleteBefore(ctx, tx, now.Add(-w.Retention))
 			return err
 		}))
 	}

@@ -39,9 +39,9 @@ func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) err
 	a := job.Args
 	w.Inbox.Yield(ctx, mostYield)
 	subject := store.Subject{RepoKey: a.RepoKey, Kind: store.SubjectKind(a.Subject), Name: a.Name}
-	unlock, ok := w.locks.try("settle", a.RepoKey, a.Subject, a.Name)
-	if !ok {
-		return putOff()
+	unlock, err := w.lock(ctx, "settle", a.RepoKey, a.Subject, a.Name)
+	if err != nil {
+		return err
 	}
 	defer unlock()
 	state, err := w.Subjects.Get(ctx, subject)
@@ -151,9 +151,9 @@ func (*recordWorker) Timeout(*river.Job[RecordArgs]) time.Duration { return plan
 // pull requests that were merged.
 func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) error {
 	a := job.Args
-	unlock, ok := w.locks.try("record", a.RepoKey, a.Branch)
-	if !ok {
-		return putOff()
+	unlock, err := w.lock(ctx, "record", a.RepoKey, a.Branch)
+	if err != nil {
+		return err
 	}
 	defer unlock()
 	site, err := w.Sites.Open(ctx, a.RepoKey)
@@ -174,14 +174,13 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 
 // recorded settles what records are about.
 func (w *recordWorker) recorded(ctx context.Context, tx *sql.Tx, a RecordArgs, records []record.Merge) error {
+	subjects := []store.Subject{subjectOf(a.RepoKey, usecase.BranchOf(a.Branch))}
 	for _, m := range records {
 		if m.PR != nil {
-			if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(*m.PR))); err != nil {
-				return err
-			}
+			subjects = append(subjects, subjectOf(a.RepoKey, usecase.PullOf(*m.PR)))
 		}
 	}
-	return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
+	return w.raiseTx(ctx, tx, subjects...)
 }
 
 // How long it is tried to plan a merge that the planner fails on, where nothing
@@ -227,9 +226,9 @@ func (*tickWorker) Timeout(*river.Job[TickArgs]) time.Duration { return settleTi
 // Work makes the tags due and settles the branch when there was one.
 func (w *tickWorker) Work(ctx context.Context, job *river.Job[TickArgs]) error {
 	a := job.Args
-	unlock, ok := w.locks.try("tick", a.RepoKey, a.Branch)
-	if !ok {
-		return putOff()
+	unlock, err := w.lock(ctx, "tick", a.RepoKey, a.Branch)
+	if err != nil {
+		return err
 	}
 	defer unlock()
 	site, err := w.Sites.Open(ctx, a.RepoKey)

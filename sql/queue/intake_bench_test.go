@@ -84,7 +84,7 @@ func intake(b *testing.B) (accept acceptFunc, drained func()) {
 			b.Error(err)
 		}
 	})
-	wake := queue.Wake(c, river.QueueDefault, args{})
+	wake := queue.Wake(d, c, river.QueueDefault, args{})
 	var err error
 	if inbox, err = store.NewInbox(b.Context(), d, wake); err != nil {
 		b.Fatal(err)

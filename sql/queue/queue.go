@@ -13,27 +13,25 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// A job waits at most about pollInterval for a free worker. Looking for one costs
-// next to nothing (pollDriver); the queue's own defaults add 70 ms to every hop.
+// On SQLite a job waits at most about pollInterval for a free worker: looking for
+// one costs next to nothing there (pollDriver), and the queue's own defaults add
+// 70 ms to every hop. PostgreSQL tells of new jobs itself; sharedInterval finds
+// what it did not tell of.
 const (
-	fetchCooldown = 5 * time.Millisecond
-	pollInterval  = 5 * time.Millisecond
+	fetchCooldown  = 5 * time.Millisecond
+	pollInterval   = 5 * time.Millisecond
+	sharedInterval = 100 * time.Millisecond
 )
 
-// Config is a queue configuration for SQLite: the caller adds queues, workers
-// and periodic jobs. PollOnly because the listener polls more slowly than the
-// queue itself.
+// Config is a queue configuration: the caller adds queues, workers and periodic
+// jobs.
 func Config(log *slog.Logger) *river.Config {
-	return &river.Config{
-		Logger:            slog.New(warnings{log.Handler()}),
-		PollOnly:          true,
-		FetchCooldown:     fetchCooldown,
-		FetchPollInterval: pollInterval,
-	}
+	return &river.Config{Logger: slog.New(warnings{log.Handler()}), FetchCooldown: fetchCooldown}
 }
 
 // warnings keeps the queue's own chatter out of the log: what jobs do is logged
@@ -45,10 +43,21 @@ func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// New is a client of the queue in d. Its jobs are inserted with InsertTx beside
-// the facts they follow from.
-func New(d *store.DB, config *river.Config) (*river.Client[*sql.Tx], error) {
-	client, err := river.NewClient(newPollDriver(d), config)
+// New is a client of the queue in a replica's database. Its jobs are inserted
+// with InsertTx beside the facts they follow from.
+func New(r *Replica, config *river.Config) (*river.Client[*sql.Tx], error) {
+	var client *river.Client[*sql.Tx]
+	var err error
+	config.ID = r.id
+	if r.db.Postgres == nil {
+		config.PollOnly = true // the listener polls more slowly than the queue itself
+		config.FetchPollInterval = pollInterval
+		client, err = river.NewClient(newPollDriver(r.db), config)
+	} else {
+		config.Middleware = append(config.Middleware, &attended{replica: r})
+		config.FetchPollInterval = sharedInterval
+		client, err = river.NewClient(riverdatabasesql.NewWithPgxListener(r.db.Write, r.db.Postgres), config)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("setting up the job queue: %w", err)
 	}
@@ -65,10 +74,10 @@ const resumeJobs = `UPDATE river_job SET
 	finalized_at = CASE WHEN attempt < max_attempts THEN NULL ELSE datetime('now', 'subsec') END
 WHERE state = 'running'`
 
-// Resume takes up the jobs a killed process left running, and the leadership it
-// held. Call it once before the client starts, and only where one process owns
-// the database; the queue itself waits an hour. It returns the number of jobs.
-func Resume(ctx context.Context, d *store.DB) (int64, error) {
+// resume takes up the jobs a killed process left running in an SQLite database,
+// and the leadership it held; the queue itself waits an hour. It returns the
+// number of jobs.
+func resume(ctx context.Context, d *store.DB) (int64, error) {
 	var jobs int64
 	err := d.InTx(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, resumeJobs)
@@ -87,19 +96,27 @@ func Resume(ctx context.Context, d *store.DB) (int64, error) {
 	return jobs, nil
 }
 
-// One job of a kind that waits in a queue.
-const waiting = `SELECT 1 FROM river_job WHERE state = 'available' AND queue = $1 AND kind = $2 LIMIT 1`
+// One job of a kind that waits in a queue. Where transactions run side by side it
+// is kept from being taken until this one commits; one that is being taken does
+// not count.
+const (
+	waiting       = `SELECT 1 FROM river_job WHERE state = 'available' AND queue = $1 AND kind = $2 LIMIT 1`
+	waitingShared = waiting + ` FOR SHARE SKIP LOCKED`
+)
 
 // Wake returns a function that queues args in queue name within a transaction,
 // unless such a job waits there already: a job that has not started sees
 // whatever this transaction commits. One that has started is no reason to leave
-// it out, which the queue's own unique jobs cannot tell. It relies on SQLite's
-// transactions excluding one another.
-func Wake(client *river.Client[*sql.Tx], name string, args river.JobArgs) store.Wake {
+// it out, which the queue's own unique jobs cannot tell.
+func Wake(d *store.DB, client *river.Client[*sql.Tx], name string, args river.JobArgs) store.Wake {
 	job := []river.InsertManyParams{{Args: args, InsertOpts: &river.InsertOpts{Queue: name}}}
+	query := waiting
+	if d.Postgres != nil {
+		query = waitingShared
+	}
 	return func(ctx context.Context, tx *sql.Tx) error {
 		var one int
-		err := tx.QueryRowContext(ctx, waiting, name, args.Kind()).Scan(&one)
+		err := tx.QueryRowContext(ctx, query, name, args.Kind()).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
 			_, err = client.InsertManyFastTx(ctx, tx, job)
 		}

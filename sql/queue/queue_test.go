@@ -45,11 +45,20 @@ func client(tb testing.TB, d *store.DB, work func(context.Context, *river.Job[ar
 	config.Workers = river.NewWorkers()
 	river.AddWorker(config.Workers, &worker{work: work})
 	config.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 2}}
-	c, err := queue.New(d, config)
+	c, err := queue.New(replica(tb, d), config)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return c
+}
+
+func replica(tb testing.TB, d *store.DB) *queue.Replica {
+	tb.Helper()
+	r, err := queue.NewReplica(d, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
 }
 
 func start(t *testing.T, c *river.Client[*sql.Tx]) {
@@ -140,7 +149,7 @@ func TestWakingTwiceQueuesOneJobUnlessItHasStarted(t *testing.T) {
 		<-release
 		return nil
 	})
-	wake := queue.Wake(c, river.QueueDefault, args{})
+	wake := queue.Wake(d, c, river.QueueDefault, args{})
 	ring := func() {
 		t.Helper()
 		if err := d.InTx(t.Context(), func(tx *sql.Tx) error { return wake(t.Context(), tx) }); err != nil {
@@ -171,7 +180,7 @@ func TestResumeGivesUpAJobThatHasNoAttemptLeft(t *testing.T) {
 	if _, err := d.Write.Exec(`UPDATE river_job SET state = 'running', attempt = CASE WHEN id = 1 THEN 1 ELSE max_attempts END`); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := queue.Resume(t.Context(), d); n != 2 || err != nil {
+	if n, err := replica(t, d).Start(t.Context()); n != 2 || err != nil {
 		t.Fatalf("resumed %d, %v", n, err)
 	}
 	for id, want := range map[int]string{1: "available", 2: "discarded"} {
@@ -193,7 +202,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(sqltest.Main(m))
 }
 
 func child(path string) error {
@@ -216,14 +225,18 @@ func child(path string) error {
 		return ctx.Err()
 	}})
 	config.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 1}}
-	c, err := queue.New(d, config)
+	r, err := queue.NewReplica(d, config.Logger)
+	if err != nil {
+		return err
+	}
+	c, err := queue.New(r, config)
 	if err != nil {
 		return err
 	}
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	wake := queue.Wake(c, "unworked", args{})
+	wake := queue.Wake(d, c, "unworked", args{})
 	b, err := store.NewInbox(ctx, d, wake)
 	if err != nil {
 		return err
@@ -271,7 +284,7 @@ func TestAKilledProcessLosesNoAcknowledgedDeliveryAndItsJobRunsAgain(t *testing.
 		ran <- job.Args.Name
 		return nil
 	})
-	if n, err := queue.Resume(t.Context(), d); n != 1 || err != nil {
+	if n, err := replica(t, d).Start(t.Context()); n != 1 || err != nil {
 		t.Fatalf("resumed %d jobs, %v; want 1", n, err)
 	}
 	start(t, c)
