@@ -76,6 +76,7 @@ func Text(s string) string {
 			out = append(out, w)
 			continue
 		}
+		w = quotedWord.ReplaceAllString(w, "$1$2")
 		code = append(code, w)
 		if strings.ContainsRune(".,;:", rune(w[len(w)-1])) {
 			flush()
@@ -100,6 +101,8 @@ func codeWords(s string) string {
 var (
 	word   = regexp.MustCompile(`^\(?\p{Latin}+(?:['’-]\p{Latin}+)*\)?[.,;:]?$`)
 	number = regexp.MustCompile(`^\d{1,6}[,;]?$`)
+	// Reasons quote names so; the span is their quotation mark here.
+	quotedWord = regexp.MustCompile("^`([^`]+)`([.,;:]?)$")
 	// A commit can be named by letters alone, and www. starts a link.
 	special = regexp.MustCompile(`(?i)[a-f]{7,}|www`)
 )

@@ -275,6 +275,9 @@ func TestProseStaysProse(t *testing.T) {
 		"approved: jcs1-sha256:d181...; planned now: jcs1-sha256:cef9....":        "approved: `jcs1-sha256:d181...`; planned now: `jcs1-sha256:cef9....`",
 		"ask @admin to close #1":                                                  "ask `@admin` to close `#1`",
 		"approve it: chant approve pr-2 pr-apply --plan jcs1-sha256:cef9... then": "approve it: chant approve `pr-2` pr-apply `--plan jcs1-sha256:cef9...` then",
+		"`net.cidr` is not known yet":                                             "`net.cidr` is not known yet",
+		"`input` of `a.b`: update, `x`.":                                          "`input` of `a.b`: update, `x`.",
+		"a `b c` and a``d":                                                        "a `` `b c` `` and ```a``d```",
 		"3 of 5 members, 2 failed":                                                "3 of 5 members, 2 failed",
 		"":                                                                        "",
 	} {
