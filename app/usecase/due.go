@@ -116,7 +116,7 @@ func (in RecordInput) beginning(ctx context.Context, snap *ledger.Snapshot, b bo
 func pullGates(snap *ledger.Snapshot, b bound) (map[int]bool, error) {
 	gates := map[int]bool{}
 	for _, member := range b.projects {
-		files, err := snap.List(path.Dir(gate.Path(prefixOf(member), project.OpUnknown)))
+		files, err := snap.List(path.Dir(gate.Path(prefixOf(member), project.OpPull(1, member))))
 		if err != nil {
 			return nil, err
 		}

@@ -141,15 +141,6 @@ func (s *Site) tipOf(ctx context.Context, branch string) (string, error) {
 // errGone says that a branch is not there any more: nothing happens on it.
 var errGone = errors.New("the branch is gone")
 
-// FetchPull brings the base branch and the head of a pull request here, forks
-// and deleted branches included.
-func (s *Site) FetchPull(ctx context.Context, change engine.Change) error {
-	if err := s.FetchBranch(ctx, change.BaseBranch); err != nil {
-		return err
-	}
-	return s.fetchHead(ctx, change)
-}
-
 // fetchHead brings the head of a pull request here unless it is: a clone made
 // anew has branches only.
 func (s *Site) fetchHead(ctx context.Context, change engine.Change) error {

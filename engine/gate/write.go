@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -146,34 +144,4 @@ func (a Act) check() error {
 		return fmt.Errorf("the address %q is not an absolute http or https address", a.URL)
 	}
 	return nil
-}
-
-var durationPart = regexp.MustCompile(`^(\d{1,9})(ms|s|m|h|d)`)
-
-// ParseTimeout reads a gate timeout: a sum of parts such as 1h30m or 2d, units
-// ms, s, m, h and d. Empty is DefaultTimeout.
-func ParseTimeout(s string) (time.Duration, error) {
-	if s == "" {
-		return DefaultTimeout, nil
-	}
-	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
-	var total time.Duration
-	for rest := s; rest != ""; {
-		m := durationPart.FindStringSubmatch(rest)
-		if m == nil {
-			return 0, fmt.Errorf("timeout %q: want parts such as 1h30m, units ms, s, m, h, d", s)
-		}
-		n, err := strconv.ParseInt(m[1], 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("timeout %q: %w", s, err)
-		}
-		const most = 10 * 365 * 24 * time.Hour
-		unit := units[m[2]]
-		if n > int64(most/unit) || total+time.Duration(n)*unit > most {
-			return 0, fmt.Errorf("timeout %q is longer than ten years", s)
-		}
-		total += time.Duration(n) * unit
-		rest = rest[len(m[0]):]
-	}
-	return total, nil
 }

@@ -126,19 +126,3 @@ func TestAModelMayNotApproveOverItsOwnChannel(t *testing.T) {
 		})
 	}
 }
-
-func TestParseTimeout(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"": 48 * time.Hour, "48h": 48 * time.Hour, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond, "1m1s": 61 * time.Second, "3650d": 3650 * 24 * time.Hour,
-	} {
-		if got, err := ParseTimeout(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"1", "h", "-1h", "1h ", "1.5h", "1w", "999999999d", "3650d1ms", "3649d25h"} {
-		if got, err := ParseTimeout(text); err == nil {
-			t.Errorf("%q was read as %v", text, got)
-		}
-	}
-}

@@ -44,14 +44,8 @@ type Changes struct {
 	Canary []string
 }
 
-// Select derives the selection of changed terraform roots. An invalid graph is
-// an error before anything is selected.
-func Select(components []*project.Component, changedRoots []string) (Selection, error) {
-	return SelectChanges(components, Changes{Roots: changedRoots})
-}
-
-// SelectChanges is Select for any change. A changed component or canary that is
-// not declared is an error.
+// SelectChanges derives the selection. An invalid graph is an error before
+// anything is selected; so is a changed component or canary that is not declared.
 func SelectChanges(components []*project.Component, ch Changes) (Selection, error) {
 	if err := Validate(components); err != nil {
 		return Selection{}, err
@@ -91,40 +85,6 @@ func SelectChanges(components []*project.Component, ch Changes) (Selection, erro
 func indeterminate(c *project.Component) bool {
 	units := c.Units()
 	return len(units) > 0 && !slices.ContainsFunc(units, func(u project.Unit) bool { return u.Kind == project.UnitRoot })
-}
-
-// Dependents returns every component that follows one of the given, directly or
-// through others, without the given ones. Unknown names are left out. Sorted.
-func Dependents(components []*project.Component, of []string) []string {
-	g := newIndex(components)
-	start := make([]bool, len(g.components))
-	for _, name := range of {
-		if i, ok := g.byName[name]; ok {
-			start[i] = true
-		}
-	}
-	reached := g.closure(start)
-	dependents := []string{}
-	for i, c := range g.components {
-		if reached[i] && !start[i] {
-			dependents = append(dependents, c.Name)
-		}
-	}
-	return dependents
-}
-
-// Blocked blames every transitive dependent of a failed component on it; one
-// that follows several is blamed on the first by name (pr-loop §7.3).
-func Blocked(components []*project.Component, failed []string) map[string]string {
-	blame := map[string]string{}
-	for _, f := range slices.Sorted(slices.Values(failed)) {
-		for _, d := range Dependents(components, []string{f}) {
-			if _, known := blame[d]; !known && !slices.Contains(failed, d) {
-				blame[d] = f
-			}
-		}
-	}
-	return blame
 }
 
 // Seeds returns the components outside the selection that a selected one

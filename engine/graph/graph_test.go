@@ -114,7 +114,7 @@ func TestSelectionIsRefused(t *testing.T) {
 
 func TestAnEmptySelectionIsListsInJSON(t *testing.T) {
 	t.Parallel()
-	s, err := Select(estate(), nil)
+	s, err := SelectChanges(estate(), Changes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,28 +127,9 @@ func TestAnEmptySelectionIsListsInJSON(t *testing.T) {
 	}
 }
 
-func TestDependentsAndBlame(t *testing.T) {
-	t.Parallel()
-	for of, want := range map[string][]string{"net": {"app", "web"}, "app net": {"web"}, "web": {}, "dns db": {"web"}, "nobody": {}, "": {}} {
-		if diff := cmp.Diff(want, Dependents(estate(), strings.Fields(of))); diff != "" {
-			t.Errorf("%s: %s", of, diff)
-		}
-	}
-	for failed, want := range map[string]map[string]string{
-		"net":     {"app": "net", "web": "net"},
-		"net dns": {"app": "net", "web": "dns"},
-		"app net": {"web": "app"},
-		"web":     {},
-	} {
-		if diff := cmp.Diff(want, Blocked(estate(), strings.Fields(failed))); diff != "" {
-			t.Errorf("%s: %s", failed, diff)
-		}
-	}
-}
-
 func TestSeedsAreTheOutsidersRead(t *testing.T) {
 	t.Parallel()
-	s, err := Select(estate(), []string{"app"})
+	s, err := SelectChanges(estate(), Changes{Roots: []string{"app"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +140,7 @@ func TestSeedsAreTheOutsidersRead(t *testing.T) {
 
 func TestFanOutDigestCoversOrderEdgesAndInputs(t *testing.T) {
 	t.Parallel()
-	s, err := Select(estate(), []string{"app"})
+	s, err := SelectChanges(estate(), Changes{Roots: []string{"app"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +196,7 @@ func BenchmarkSelect5000Components(b *testing.B) {
 		roots[i] = components[i].Name
 	}
 	for b.Loop() {
-		if _, err := Select(components, roots); err != nil {
+		if _, err := SelectChanges(components, Changes{Roots: roots}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func TestSelectionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		components := drawGraph(t)
 		roots := drawRoots(t, components)
-		s, err := Select(components, roots)
+		s, err := SelectChanges(components, Changes{Roots: roots})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func everyRootAccounted(t *rapid.T, components []*project.Component, roots []str
 
 func orderOfInputIrrelevant(t *rapid.T, components []*project.Component, roots []string, s Selection) {
 	mixed := rapid.Permutation(components).Draw(t, "components mixed")
-	again, err := Select(mixed, rapid.Permutation(roots).Draw(t, "roots mixed"))
+	again, err := SelectChanges(mixed, Changes{Roots: rapid.Permutation(roots).Draw(t, "roots mixed")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,31 +165,6 @@ func TestACycleIsAlwaysFoundAndNamed(t *testing.T) {
 		}
 		if again := Validate(components); again.Error() != err.Error() {
 			t.Fatalf("the cycle named depends on the order of input:\n%v\n%v", err, again)
-		}
-	})
-}
-
-func TestBlockedAreTheDependentsOfTheFailed(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		components := drawGraph(t)
-		var failed []string
-		for _, c := range components {
-			if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
-				failed = append(failed, c.Name)
-			}
-		}
-		blame := Blocked(components, failed)
-		blocked := []string{}
-		for name, by := range blame {
-			blocked = append(blocked, name)
-			if !slices.Contains(failed, by) || !slices.Contains(Dependents(components, []string{by}), name) {
-				t.Fatalf("%s is blamed on %s", name, by)
-			}
-		}
-		slices.Sort(blocked)
-		if diff := cmp.Diff(Dependents(components, failed), blocked); diff != "" {
-			t.Fatal(diff)
 		}
 	})
 }

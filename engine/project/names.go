@@ -12,9 +12,6 @@ import (
 // The names of one pull request and one green commit (pr-loop §5.3). A member
 // is empty for the root project.
 
-// OpUnknown is the op of an apply whose commit no pull request merged.
-const OpUnknown = "pr-unknown"
-
 // OpPull is the op of pull request n.
 func OpPull(n int, member string) string { return withMember("pr-"+strconv.Itoa(n), member) }
 

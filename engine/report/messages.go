@@ -46,12 +46,6 @@ func shownDigest(d digest.Digest) string {
 	return d.String()
 }
 
-// NotApprovedMessage: nobody approved the plan made now.
-func NotApprovedMessage(op, gateName string, now digest.Digest, sign bool) string {
-	return fmt.Sprintf("No approval stands for this plan, so nothing was applied. Read the plan, and if it is right, approve it: %s; then run the apply again.",
-		CommandLine(op, gateName, now, "", sign))
-}
-
 // NotEnforcedMessage: the gate asks for something this version cannot check.
 func NotEnforcedMessage(unenforced []string) string {
 	return fmt.Sprintf("Nothing was applied, since this version does not enforce: %s. Take the setting out, or use a version that enforces it.",
@@ -80,27 +74,10 @@ func NotAReviewerMessage(refusals []gate.Refusal) string {
 		". Somebody who reviewed the change and did not write it has to approve the same plan."
 }
 
-// NoPullRequestMessage: the commit was not merged by a pull request.
-func NoPullRequestMessage(commit string) string {
-	return fmt.Sprintf("No pull request merged %s, so there is no approval to apply it under and nothing was applied.", commit)
-}
-
 // NotGreenMessage: the commit has no counting ci/green tag; why says more, such as
 // that it was revoked.
 func NotGreenMessage(commit, why string) string {
 	return fmt.Sprintf("%s is not green, so nothing was applied: %s.", commit, why)
-}
-
-// RoundMessage: some members wait because an input is not the one they were
-// planned with.
-func RoundMessage(r Round) string {
-	names := make([]string, len(r.Members))
-	for i, m := range r.Members {
-		names[i] = m.Member
-	}
-	return fmt.Sprintf("%s read values that are not the ones they were planned with, so they were planned again and wait at %s %s. "+
-		"Read the new plan, and if it is right, approve it: %s; then run the apply again.",
-		strings.Join(names, ", "), r.Op, r.Gate, CommentLine(r.Op, r.Gate, r.Digest))
 }
 
 // PlanFailedMessage: members that failed to plan, so nothing was applied.

@@ -74,7 +74,7 @@ func TestTheExampleLoadsAndSelects(t *testing.T) {
 		t.Errorf("env %+v", env)
 	}
 	for root, want := range map[string][][]string{"net": {{"net"}, {"app"}}, "app": {{"app"}}} {
-		s, err := graph.Select(p.Components, []string{root})
+		s, err := graph.SelectChanges(p.Components, graph.Changes{Roots: []string{root}})
 		if err != nil {
 			t.Fatal(err)
 		}
