@@ -89,49 +89,33 @@ func (f *Facts) savePlan(ctx context.Context, tx *sql.Tx, key store.PlanKey, p u
 	return err
 }
 
-// maxListed bounds how many plans of one pull request are looked at.
-const maxListed = 200
-
 // Planned implements usecase.Facts.
 func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) ([]usecase.KeptPlan, error) {
-	rows, err := f.Plans.OfPull(ctx, repo.Key(), number, maxListed)
+	ids, err := f.Plans.OfHead(ctx, repo.Key(), number, head, baseBranch)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
-	var out []usecase.KeptPlan
-	for _, row := range rows {
-		key := row.Env + "\x00" + row.Member
-		if row.Head != head || row.BaseBranch != baseBranch || row.Status != store.PlanDone || seen[key] {
-			continue
-		}
-		seen[key] = true
-		kept, err := f.kept(ctx, row.ID)
-		if err != nil {
-			return nil, err
-		}
-		out = append([]usecase.KeptPlan{kept}, out...) // rows come newest first
-	}
-	return out, nil
+	return f.keptAll(ctx, ids)
 }
 
-// Earlier implements usecase.Facts. Documents of at most five plans are loaded.
+// mostEarlier bounds how many earlier plans of a pull request are told apart from
+// an unknown one.
+const mostEarlier = 5
+
+// Earlier implements usecase.Facts.
 func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, member string, current digest.Digest) ([]usecase.KeptPlan, error) {
-	rows, err := f.Plans.OfPull(ctx, repo.Key(), number, maxListed)
+	target := store.PlanTarget{RepoKey: repo.Key(), Env: env, Member: member, Number: number}
+	ids, err := f.Plans.Earlier(ctx, target, current, mostEarlier)
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{current.Hex(): true}
+	return f.keptAll(ctx, ids)
+}
+
+func (f *Facts) keptAll(ctx context.Context, ids []int64) ([]usecase.KeptPlan, error) {
 	var out []usecase.KeptPlan
-	for _, row := range rows {
-		if row.Env != env || row.Member != member || row.Digest.IsZero() || seen[row.Digest.Hex()] {
-			continue
-		}
-		seen[row.Digest.Hex()] = true
-		if len(out) == 5 {
-			break
-		}
-		kept, err := f.kept(ctx, row.ID)
+	for _, id := range ids {
+		kept, err := f.kept(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -142,17 +126,15 @@ func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, 
 
 // PullPlan implements usecase.PullPlans.
 func (f *Facts) PullPlan(ctx context.Context, repo engine.Repo, number int, head, env, member string) (usecase.StoredPlan, bool, error) {
-	rows, err := f.Plans.OfPull(ctx, repo.Key(), number, maxListed)
+	row, err := f.Plans.Newest(ctx, store.PlanTarget{RepoKey: repo.Key(), Env: env, Member: member, Number: number, Head: head})
+	if errors.Is(err, store.ErrNotFound) {
+		return usecase.StoredPlan{}, false, nil
+	}
 	if err != nil {
 		return usecase.StoredPlan{}, false, err
 	}
-	for _, row := range rows {
-		if row.Head == head && row.Env == env && row.Member == member && row.Status == store.PlanDone {
-			kept, err := f.kept(ctx, row.ID)
-			return kept.StoredPlan, err == nil && kept.Document != nil, err
-		}
-	}
-	return usecase.StoredPlan{}, false, nil
+	kept, err := keptPlan(row)
+	return kept.StoredPlan, err == nil && kept.Document != nil, err
 }
 
 // Plan reads one plan by its id; store.ErrNotFound.
@@ -163,22 +145,26 @@ func (f *Facts) kept(ctx context.Context, id int64) (usecase.KeptPlan, error) {
 	if err != nil {
 		return usecase.KeptPlan{}, err
 	}
-	k := usecase.KeptPlan{
+	return keptPlan(row)
+}
+
+func keptPlan(row store.Plan) (k usecase.KeptPlan, err error) {
+	k = usecase.KeptPlan{
 		ID: row.ID, Env: row.Env, Member: row.Member, Head: row.Head, BaseBranch: row.BaseBranch,
 		BaseTip: row.BaseTip, PlannedAt: row.Finished, StoredPlan: usecase.StoredPlan{Tree: row.Tree},
 	}
 	if k.Report, err = report.Parse(row.Report); err != nil {
-		return k, fmt.Errorf("report of plan %d: %w", id, err)
+		return k, fmt.Errorf("report of plan %d: %w", row.ID, err)
 	}
 	k.Status = string(k.Report.Status)
 	if len(row.Document) > 0 {
 		if k.Document, err = changeset.Parse(row.Document); err != nil {
-			return k, fmt.Errorf("document of plan %d: %w", id, err)
+			return k, fmt.Errorf("document of plan %d: %w", row.ID, err)
 		}
 	}
 	var x extras
 	if err := json.Unmarshal(row.Sources, &x); err != nil {
-		return k, fmt.Errorf("sources of plan %d: %w", id, err)
+		return k, fmt.Errorf("sources of plan %d: %w", row.ID, err)
 	}
 	k.Shown, k.TrustChanged, k.NothingDue = x.Shown, x.TrustChanged, x.NothingDue
 	return k, nil

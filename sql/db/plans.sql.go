@@ -9,6 +9,54 @@ import (
 	"context"
 )
 
+const earlierPlans = `-- name: EarlierPlans :many
+SELECT CAST(max(id) AS BIGINT) AS id FROM plans
+WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND digest <> '' AND digest <> $5
+GROUP BY digest
+ORDER BY 1 DESC
+LIMIT $6
+`
+
+type EarlierPlansParams struct {
+	RepoKey string
+	Env     string
+	Member  string
+	Number  int64
+	Digest  string
+	Limit   int32
+}
+
+// The newest plan of each other digest.
+func (q *Queries) EarlierPlans(ctx context.Context, db DBTX, arg EarlierPlansParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, earlierPlans,
+		arg.RepoKey,
+		arg.Env,
+		arg.Member,
+		arg.Number,
+		arg.Digest,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const finishPlan = `-- name: FinishPlan :execrows
 UPDATE plans SET status = $2, digest = $3, error = $4, finished_at = $5, document = $6, report = $7, sources = $8
 WHERE id = $1 AND status IN ('queued', 'running')
@@ -233,30 +281,29 @@ func (q *Queries) NewestAttempt(ctx context.Context, db DBTX, arg NewestAttemptP
 	return i, err
 }
 
-const newestPlan = `-- name: NewestPlan :one
+const newestPlanOfHead = `-- name: NewestPlanOfHead :one
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree, status, digest, error, created_at, finished_at, document, report, sources FROM plans
-WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND base_branch = $6
+WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND status = 'done'
 ORDER BY id DESC
 LIMIT 1
 `
 
-type NewestPlanParams struct {
-	RepoKey    string
-	Env        string
-	Member     string
-	Number     int64
-	Head       string
-	BaseBranch string
+type NewestPlanOfHeadParams struct {
+	RepoKey string
+	Env     string
+	Member  string
+	Number  int64
+	Head    string
 }
 
-func (q *Queries) NewestPlan(ctx context.Context, db DBTX, arg NewestPlanParams) (Plan, error) {
-	row := db.QueryRowContext(ctx, newestPlan,
+// Whatever its base branch.
+func (q *Queries) NewestPlanOfHead(ctx context.Context, db DBTX, arg NewestPlanOfHeadParams) (Plan, error) {
+	row := db.QueryRowContext(ctx, newestPlanOfHead,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
 		arg.Number,
 		arg.Head,
-		arg.BaseBranch,
 	)
 	var i Plan
 	err := row.Scan(
@@ -282,68 +329,39 @@ func (q *Queries) NewestPlan(ctx context.Context, db DBTX, arg NewestPlanParams)
 	return i, err
 }
 
-const plansOfPull = `-- name: PlansOfPull :many
-SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
-    status, digest, error, created_at, finished_at
-FROM plans
-WHERE repo_key = $1 AND number = $2
-ORDER BY id DESC
-LIMIT $3
+const newestPlansOfHead = `-- name: NewestPlansOfHead :many
+SELECT CAST(max(id) AS BIGINT) AS id FROM plans
+WHERE repo_key = $1 AND number = $2 AND head = $3 AND base_branch = $4 AND status = 'done'
+GROUP BY env, member
+ORDER BY 1
 `
 
-type PlansOfPullParams struct {
-	RepoKey string
-	Number  int64
-	Limit   int32
-}
-
-type PlansOfPullRow struct {
-	ID         int64
+type NewestPlansOfHeadParams struct {
 	RepoKey    string
-	Env        string
-	Member     string
 	Number     int64
 	Head       string
 	BaseBranch string
-	BaseTip    string
-	Attempt    int64
-	Tree       string
-	Status     string
-	Digest     string
-	Error      string
-	CreatedAt  int64
-	FinishedAt int64
 }
 
-func (q *Queries) PlansOfPull(ctx context.Context, db DBTX, arg PlansOfPullParams) ([]PlansOfPullRow, error) {
-	rows, err := db.QueryContext(ctx, plansOfPull, arg.RepoKey, arg.Number, arg.Limit)
+// The newest finished plan of every env and member, oldest first.
+func (q *Queries) NewestPlansOfHead(ctx context.Context, db DBTX, arg NewestPlansOfHeadParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, newestPlansOfHead,
+		arg.RepoKey,
+		arg.Number,
+		arg.Head,
+		arg.BaseBranch,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []PlansOfPullRow
+	var items []int64
 	for rows.Next() {
-		var i PlansOfPullRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.RepoKey,
-			&i.Env,
-			&i.Member,
-			&i.Number,
-			&i.Head,
-			&i.BaseBranch,
-			&i.BaseTip,
-			&i.Attempt,
-			&i.Tree,
-			&i.Status,
-			&i.Digest,
-			&i.Error,
-			&i.CreatedAt,
-			&i.FinishedAt,
-		); err != nil {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -194,42 +194,6 @@ func (q *Queries) NewestRunCommits(ctx context.Context, db DBTX, repoKey string)
 	return items, nil
 }
 
-const newestRunOfCommit = `-- name: NewestRunOfCommit :one
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
-WHERE repo_key = $1 AND env = $2 AND member = $3 AND commit_sha = $4
-ORDER BY id DESC
-LIMIT 1
-`
-
-type NewestRunOfCommitParams struct {
-	RepoKey   string
-	Env       string
-	Member    string
-	CommitSha string
-}
-
-func (q *Queries) NewestRunOfCommit(ctx context.Context, db DBTX, arg NewestRunOfCommitParams) (Run, error) {
-	row := db.QueryRowContext(ctx, newestRunOfCommit,
-		arg.RepoKey,
-		arg.Env,
-		arg.Member,
-		arg.CommitSha,
-	)
-	var i Run
-	err := row.Scan(
-		&i.ID,
-		&i.RepoKey,
-		&i.Env,
-		&i.Member,
-		&i.CommitSha,
-		&i.Status,
-		&i.CreatedAt,
-		&i.UpdatedAt,
-		&i.State,
-	)
-	return i, err
-}
-
 const runEvents = `-- name: RunEvents :many
 SELECT run_id, seq, at, event FROM run_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
 `

@@ -22,19 +22,27 @@ WHERE id = $1 AND status IN ('queued', 'running');
 -- name: GetPlan :one
 SELECT * FROM plans WHERE id = $1;
 
--- name: NewestPlan :one
+-- name: NewestPlansOfHead :many
+-- The newest finished plan of every env and member, oldest first.
+SELECT CAST(max(id) AS BIGINT) AS id FROM plans
+WHERE repo_key = $1 AND number = $2 AND head = $3 AND base_branch = $4 AND status = 'done'
+GROUP BY env, member
+ORDER BY 1;
+
+-- name: NewestPlanOfHead :one
+-- Whatever its base branch.
 SELECT * FROM plans
-WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND base_branch = $6
+WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND status = 'done'
 ORDER BY id DESC
 LIMIT 1;
 
--- name: PlansOfPull :many
-SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
-    status, digest, error, created_at, finished_at
-FROM plans
-WHERE repo_key = $1 AND number = $2
-ORDER BY id DESC
-LIMIT $3;
+-- name: EarlierPlans :many
+-- The newest plan of each other digest.
+SELECT CAST(max(id) AS BIGINT) AS id FROM plans
+WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND digest <> '' AND digest <> $5
+GROUP BY digest
+ORDER BY 1 DESC
+LIMIT $6;
 
 -- name: ListPlans :many
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,

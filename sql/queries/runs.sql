@@ -15,12 +15,6 @@ WHERE repo_key = $1 AND env = $2 AND member = $3
 ORDER BY id DESC
 LIMIT 1;
 
--- name: NewestRunOfCommit :one
-SELECT * FROM runs
-WHERE repo_key = $1 AND env = $2 AND member = $3 AND commit_sha = $4
-ORDER BY id DESC
-LIMIT 1;
-
 -- name: ListRuns :many
 SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at FROM runs
 WHERE id < sqlc.arg(before)

@@ -130,11 +130,23 @@ func (s Plans) Get(ctx context.Context, id int64) (Plan, error) {
 	return plan(row)
 }
 
-// Newest reads the newest plan of a target, of any state and base tip;
-// ErrNotFound.
+// OfHead lists the newest finished plan of every env and member for one head on
+// one base branch, of any base tip (pr-loop decision 1), by ID, oldest first.
+func (s Plans) OfHead(ctx context.Context, repoKey string, number int, head, baseBranch string) ([]int64, error) {
+	ids, err := new(db.Queries).NewestPlansOfHead(ctx, s.db.Read, db.NewestPlansOfHeadParams{
+		RepoKey: repoKey, Number: int64(number), Head: head, BaseBranch: baseBranch,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the plans of %s: %w", head, err)
+	}
+	return ids, nil
+}
+
+// Newest reads the newest finished plan of a head, whatever its base;
+// ErrNotFound. The target's base branch is not looked at.
 func (s Plans) Newest(ctx context.Context, t PlanTarget) (Plan, error) {
-	row, err := new(db.Queries).NewestPlan(ctx, s.db.Read, db.NewestPlanParams{
-		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, Number: int64(t.Number), Head: t.Head, BaseBranch: t.BaseBranch,
+	row, err := new(db.Queries).NewestPlanOfHead(ctx, s.db.Read, db.NewestPlanOfHeadParams{
+		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, Number: int64(t.Number), Head: t.Head,
 	})
 	if err != nil {
 		return Plan{}, notFound(err, "looking for the plan of %s", t.Head)
@@ -142,16 +154,17 @@ func (s Plans) Newest(ctx context.Context, t PlanTarget) (Plan, error) {
 	return plan(row)
 }
 
-// OfPull lists the newest plans of a pull request, newest first, for every
-// head, without documents: the earlier digests a note shows.
-func (s Plans) OfPull(ctx context.Context, repoKey string, number, limit int) ([]Plan, error) {
-	rows, err := new(db.Queries).PlansOfPull(ctx, s.db.Read, db.PlansOfPullParams{
-		RepoKey: repoKey, Number: int64(number), Limit: clampLimit(limit),
+// Earlier lists the newest plan of each digest but one that the pull request had
+// in an env and member, by ID, newest first. The target's head and base branch are
+// not looked at.
+func (s Plans) Earlier(ctx context.Context, t PlanTarget, but digest.Digest, limit int) ([]int64, error) {
+	ids, err := new(db.Queries).EarlierPlans(ctx, s.db.Read, db.EarlierPlansParams{
+		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, Number: int64(t.Number), Digest: but.String(), Limit: clampLimit(limit),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listing plans of pull request %d: %w", number, err)
+		return nil, fmt.Errorf("listing earlier plans of pull request %d: %w", t.Number, err)
 	}
-	return lightPlans(rows, func(row db.PlansOfPullRow) db.ListPlansRow { return db.ListPlansRow(row) })
+	return ids, nil
 }
 
 // List pages through plans, newest first, without documents. before is the ID
@@ -161,13 +174,12 @@ func (s Plans) List(ctx context.Context, before int64, limit int) ([]Plan, error
 	if err != nil {
 		return nil, fmt.Errorf("listing plans: %w", err)
 	}
-	return lightPlans(rows, func(row db.ListPlansRow) db.ListPlansRow { return row })
+	return lightPlans(rows)
 }
 
-func lightPlans[R any](rows []R, light func(R) db.ListPlansRow) ([]Plan, error) {
+func lightPlans(rows []db.ListPlansRow) ([]Plan, error) {
 	out := make([]Plan, len(rows))
-	for i, r := range rows {
-		row := light(r)
+	for i, row := range rows {
 		p, err := plan(db.Plan{
 			ID: row.ID, RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, Number: row.Number, Head: row.Head,
 			BaseBranch: row.BaseBranch, BaseTip: row.BaseTip, Attempt: row.Attempt, Tree: row.Tree, Status: row.Status,

@@ -113,19 +113,22 @@ func TestAPlanEndsOnceAndIsReadBackWhole(t *testing.T) {
 			t.Error(diff)
 		}
 		want.Document, want.Report, want.Sources = nil, nil, nil
-		for name, list := range map[string][]store.Plan{
-			"List":   must[[]store.Plan](t)(s.List(t.Context(), 0, 5)),
-			"OfPull": must[[]store.Plan](t)(s.OfPull(t.Context(), repoKey, 7, 5)),
-		} {
-			if diff := cmp.Diff([]store.Plan{want}, list, equal, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s: %s", name, diff)
-			}
+		if diff := cmp.Diff([]store.Plan{want}, must[[]store.Plan](t)(s.List(t.Context(), 0, 5)), equal, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
 
+// finished is a plan that is done.
+func finished(t *testing.T, d *store.DB, key store.PlanKey, digest digest.Digest) int64 {
+	t.Helper()
+	id, _ := ensure(t, d, key, true)
+	must[bool](t)(store.NewPlans(d).Finish(t.Context(), d.Write, id, store.PlanResult{Status: store.PlanDone, Digest: digest}, at(2)))
+	return id
+}
+
 // pr-loop decision 1: a moved base tip alone does not re-plan.
-func TestTheNewestPlanOfATargetCountsWhateverItsBaseTip(t *testing.T) {
+func TestTheNewestFinishedPlanOfAHeadCounts(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		s := store.NewPlans(d)
@@ -133,12 +136,53 @@ func TestTheNewestPlanOfATargetCountsWhateverItsBaseTip(t *testing.T) {
 		if _, err := s.Newest(t.Context(), target); !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("before any plan: %v", err)
 		}
-		ensure(t, d, planKey(nil), false)
-		second, _ := ensure(t, d, planKey(func(k *store.PlanKey) { k.BaseTip = "b2" }), false)
-		ensure(t, d, planKey(func(k *store.PlanKey) { k.Head = "h2" }), false)
-		ensure(t, d, planKey(func(k *store.PlanKey) { k.BaseBranch = "next" }), false)
-		if got := must[store.Plan](t)(s.Newest(t.Context(), target)); got.ID != second {
-			t.Errorf("newest is %d, want %d", got.ID, second)
+		with := func(change func(*store.PlanKey)) int64 { return finished(t, d, planKey(change), someDigest) }
+		with(nil)
+		staging := with(func(k *store.PlanKey) { k.Env = "staging" })
+		moved := with(func(k *store.PlanKey) { k.BaseTip = "b2" })
+		member := with(func(k *store.PlanKey) { k.Member = "net" })
+		with(func(k *store.PlanKey) { k.Head = "h2" })
+		with(func(k *store.PlanKey) { k.Number = 8 })
+		with(func(k *store.PlanKey) { k.RepoKey = "github:github.com/43" })
+		next := with(func(k *store.PlanKey) { k.BaseBranch = "next" })
+		ensure(t, d, planKey(func(k *store.PlanKey) { k.BaseTip = "b3" }), false) // not finished
+		want := []int64{staging, moved, member}
+		if diff := cmp.Diff(want, must[[]int64](t)(s.OfHead(t.Context(), repoKey, 7, "h1", "main"))); diff != "" {
+			t.Errorf("plans of the head (-want +got):\n%s", diff)
+		}
+		if got := must[store.Plan](t)(s.Newest(t.Context(), target)); got.ID != next {
+			t.Errorf("the newest is %d, want %d", got.ID, next)
+		}
+	})
+}
+
+// However many plans a pull request has, none that counts is hidden by others.
+func TestEarlierPlansAreOnePerDigestWhateverCameBetween(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s := store.NewPlans(d)
+		of := func(hex string) digest.Digest {
+			dg, err := digest.Parse("jcs1-sha256:" + strings.Repeat(hex, 32))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return dg
+		}
+		finished(t, d, planKey(nil), of("aa"))
+		first := finished(t, d, planKey(nil), of("aa"))
+		second := finished(t, d, planKey(nil), of("bb"))
+		for range 30 {
+			finished(t, d, planKey(nil), of("cc"))
+			finished(t, d, planKey(func(k *store.PlanKey) { k.Env = "staging" }), of("dd"))
+			finished(t, d, planKey(func(k *store.PlanKey) { k.Number = 8 }), of("ee"))
+		}
+		finished(t, d, planKey(nil), digest.Digest{})
+		target := planKey(nil).PlanTarget
+		if diff := cmp.Diff([]int64{second, first}, must[[]int64](t)(s.Earlier(t.Context(), target, of("cc"), 5))); diff != "" {
+			t.Errorf("earlier plans (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]int64{second}, must[[]int64](t)(s.Earlier(t.Context(), target, of("cc"), 1))); diff != "" {
+			t.Errorf("the newest earlier plan (-want +got):\n%s", diff)
 		}
 	})
 }

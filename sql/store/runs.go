@@ -86,14 +86,6 @@ func (s Runs) NewestCommits(ctx context.Context, repoKey string) ([]string, erro
 	return commits, nil
 }
 
-// NewestOf reads the newest run of a commit; ErrNotFound.
-func (s Runs) NewestOf(ctx context.Context, t RunTarget, commit string) (Run, error) {
-	row, err := new(db.Queries).NewestRunOfCommit(ctx, s.db.Read, db.NewestRunOfCommitParams{
-		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, CommitSha: commit,
-	})
-	return run(row, err)
-}
-
 // List pages through runs, newest first, without their state. before is the ID
 // to go on from, 0 for the newest.
 func (s Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
