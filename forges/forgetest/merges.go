@@ -28,6 +28,7 @@ func (p *Pull) mergeAt(method string, by *User, sha string) (string, error) {
 		if err := p.Repo.updateRef(ctx, base, landed); err != nil {
 			return err
 		}
+		p.method = method
 		return p.merged(ctx, by, landed, commits)
 	})
 	if err != nil {

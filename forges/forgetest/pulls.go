@@ -27,6 +27,7 @@ type Pull struct {
 	mergedAt time.Time
 	mergedBy *User
 	landed   string   // the merge, squash or last rebased commit
+	method   string   // "merge", "squash" or "rebase"; empty when a push merged it
 	commits  []string // shas that reached the base under this pull request
 
 	// testMerge is refs/pull/N/merge. GitHub makes it in the background: after

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -69,6 +70,11 @@ func (l *limiter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// limitHeader reads what GitHub calls X-RateLimit-NAME and GitLab RateLimit-NAME.
+func limitHeader(h http.Header, name string) string {
+	return cmp.Or(h.Get("X-Ratelimit-"+name), h.Get("Ratelimit-"+name))
+}
+
 func (l *limiter) inForce() *forges.RateLimited {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +104,7 @@ func (l *limiter) judge(resp *http.Response) (*forges.RateLimited, error) {
 	}{io.MultiReader(bytes.NewReader(start), resp.Body), resp.Body}
 
 	message := strings.ToLower(string(start))
-	spent := resp.Header.Get("X-Ratelimit-Remaining") == "0"
+	spent := limitHeader(resp.Header, "Remaining") == "0"
 	wait := resp.Header.Get("Retry-After")
 	secondary := wait != "" || strings.Contains(message, "secondary rate limit") || strings.Contains(message, "abuse detection")
 	primary := spent || strings.Contains(message, "api rate limit exceeded")
@@ -107,7 +113,7 @@ func (l *limiter) judge(resp *http.Response) (*forges.RateLimited, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limited := &forges.RateLimited{Until: l.until(wait, spent, resp.Header.Get("X-Ratelimit-Reset")), Secondary: secondary || !primary}
+	limited := &forges.RateLimited{Until: l.until(wait, spent, limitHeader(resp.Header, "Reset")), Secondary: secondary || !primary}
 	l.limit = limited
 	answer := *limited
 	return &answer, nil

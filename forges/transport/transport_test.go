@@ -157,6 +157,7 @@ func TestRateLimitsFollowTheOrderGitHubAsksFor(t *testing.T) {
 		"retry-after first, even with nothing left": {answer(403, "{}", "Retry-After", "30", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", reset), 30 * time.Second, true},
 		"retry-after as a date":                     {answer(429, "{}", "Retry-After", now.Add(time.Hour).UTC().Format(http.TimeFormat)), time.Hour, true},
 		"by message":                                {answer(403, secondary), time.Minute, true},
+		"GitLab's names of the headers":             {answer(429, "Retry later", "Ratelimit-Remaining", "0", "Ratelimit-Reset", reset), 20*time.Minute + time.Second, false},
 		"a bare 429":                                {answer(429, "Retry later"), time.Minute, true},
 		"an absurd time is capped":                  {answer(429, "", "Retry-After", "99999999"), maxWait, true},
 		"a reset in the past":                       {answer(403, "{}", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "1"), time.Second, false},
