@@ -85,11 +85,12 @@ func Context(stage, member, env string, withEnv bool) string {
 // SharedBranch tells whether the contexts of a branch carry the env.
 func SharedBranch(envs []Env) bool { return len(envs) > 1 }
 
-// LeaseKey is the key of the lease that lets one apply of an env run at a time
-// (pr-loop §9), without the ledger prefix.
+// LeaseKey is the key of the lease that lets one apply of an env run at a time,
+// with the ledger prefix (pr-loop §9). Without it a member named like an env
+// would hide in that env's lease, or under it where no second ref can be.
 func LeaseKey(env, member string) string {
 	if member == "" {
 		return "ci-apply/" + env
 	}
-	return fmt.Sprintf("ci-apply/%s/%s", member, env)
+	return fmt.Sprintf("%sci-apply/%s/%s", Project{Member: member}.LedgerPrefix(), member, env)
 }

@@ -23,7 +23,7 @@ func TestNamesOfAPullRequest(t *testing.T) {
 		RoundGate("pr-apply", 2):                   "pr-apply-round-2",
 		WaveGate("release", 3):                     "release-wave-3",
 		LeaseKey("prod", ""):                       "ci-apply/prod",
-		LeaseKey("prod", "network"):                "ci-apply/network/prod",
+		LeaseKey("prod", "network"):                "_members/network/ci-apply/network/prod",
 		Project{}.LedgerPrefix():                   "",
 		Project{Member: "network"}.LedgerPrefix():  "_members/network/",
 	} {

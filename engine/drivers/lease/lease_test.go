@@ -12,6 +12,7 @@ import (
 
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
+	"github.com/chant-bot/chant/engine/project"
 )
 
 const key = "ci-apply/prod"
@@ -102,6 +103,20 @@ func TestOneHolderAtATime(t *testing.T) {
 	y := acquire(t, b)
 	if y.Token() == x.Token() {
 		t.Error("the token did not change with the holder")
+	}
+}
+
+// Names of envs and members come from one repository each, and may be the same
+// (soundness I11).
+func TestAMemberNamedLikeAnEnvSharesNoLease(t *testing.T) {
+	t.Parallel()
+	l := open(t, gittest.Bare(t), "a:1:00000000", newClock())
+	for _, at := range []struct{ env, member string }{
+		{"prod", ""}, {"prod", "prod"}, {"staging", "prod"}, {"prod", "staging"}, {"staging", ""}, {"staging", "staging"},
+	} {
+		if _, err := l.Acquire(t.Context(), project.LeaseKey(at.env, at.member), "apply", DefaultTTL); err != nil {
+			t.Errorf("env %s of member %q, while the others are held: %v", at.env, at.member, err)
+		}
 	}
 }
 
