@@ -86,9 +86,7 @@ func intake(b *testing.B) (accept acceptFunc, drained func()) {
 	})
 	wake := queue.Wake(d, c, river.QueueDefault, args{})
 	var err error
-	if inbox, err = store.NewInbox(b.Context(), d, wake); err != nil {
-		b.Fatal(err)
-	}
+	inbox = store.NewInbox(d, wake)
 	close(opened)
 	b.Cleanup(func() {
 		if err := inbox.Close(); err != nil {

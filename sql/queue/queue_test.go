@@ -100,36 +100,38 @@ func insert(t *testing.T, d *store.DB, c *river.Client[*sql.Tx], name string, th
 
 func TestAJobRunsWhenTheTransactionThatQueuedItCommits(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	ran := make(chan string, 2)
-	c := client(t, d, func(_ context.Context, job *river.Job[args]) error {
-		ran <- job.Args.Name
-		return nil
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		ran := make(chan string, 2)
+		c := client(t, d, func(_ context.Context, job *river.Job[args]) error {
+			ran <- job.Args.Name
+			return nil
+		})
+		insert(t, d, c, "rolled back", errors.New("no"))
+		insert(t, d, c, "committed", nil)
+		start(t, c)
+		if name := await(t, ran); name != "committed" {
+			t.Errorf("%s ran", name)
+		}
 	})
-	insert(t, d, c, "rolled back", errors.New("no"))
-	insert(t, d, c, "committed", nil)
-	start(t, c)
-	if name := await(t, ran); name != "committed" {
-		t.Errorf("%s ran", name)
-	}
 }
 
 func TestAJobThatNoTransactionOfOursCommittedIsFoundAllTheSame(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	ran := make(chan string, 1)
-	c := client(t, d, func(_ context.Context, job *river.Job[args]) error {
-		ran <- job.Args.Name
-		return nil
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		ran := make(chan string, 1)
+		c := client(t, d, func(_ context.Context, job *river.Job[args]) error {
+			ran <- job.Args.Name
+			return nil
+		})
+		start(t, c)
+		// As the queue itself moves jobs that were put off.
+		if _, err := c.Insert(t.Context(), args{"by the queue"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if name := await(t, ran); name != "by the queue" {
+			t.Errorf("%s ran", name)
+		}
 	})
-	start(t, c)
-	// As the queue itself moves jobs that were put off.
-	if _, err := c.Insert(t.Context(), args{"by the queue"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if name := await(t, ran); name != "by the queue" {
-		t.Errorf("%s ran", name)
-	}
 }
 
 func jobs(t *testing.T, d *store.DB) (n int) {
@@ -142,33 +144,34 @@ func jobs(t *testing.T, d *store.DB) (n int) {
 
 func TestWakingTwiceQueuesOneJobUnlessItHasStarted(t *testing.T) {
 	t.Parallel()
-	d := sqltest.Open(t)
-	started, release := make(chan struct{}, 2), make(chan struct{})
-	c := client(t, d, func(context.Context, *river.Job[args]) error {
-		started <- struct{}{}
-		<-release
-		return nil
-	})
-	wake := queue.Wake(d, c, river.QueueDefault, args{})
-	ring := func() {
-		t.Helper()
-		if err := d.InTx(t.Context(), func(tx *sql.Tx) error { return wake(t.Context(), tx) }); err != nil {
-			t.Fatal(err)
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		started, release := make(chan struct{}, 2), make(chan struct{})
+		c := client(t, d, func(context.Context, *river.Job[args]) error {
+			started <- struct{}{}
+			<-release
+			return nil
+		})
+		wake := queue.Wake(d, c, river.QueueDefault, args{})
+		ring := func() {
+			t.Helper()
+			if err := d.InTx(t.Context(), func(tx *sql.Tx) error { return wake(t.Context(), tx) }); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	ring()
-	ring()
-	if n := jobs(t, d); n != 1 {
-		t.Fatalf("%d jobs wait, want 1", n)
-	}
-	start(t, c)
-	await(t, started)
-	ring() // what it stored may be too late for the job that runs
-	if n := jobs(t, d); n != 2 {
-		t.Errorf("%d jobs, want one running and one waiting", n)
-	}
-	close(release)
-	await(t, started)
+		ring()
+		ring()
+		if n := jobs(t, d); n != 1 {
+			t.Fatalf("%d jobs wait, want 1", n)
+		}
+		start(t, c)
+		await(t, started)
+		ring() // what it stored may be too late for the job that runs
+		if n := jobs(t, d); n != 2 {
+			t.Errorf("%d jobs, want one running and one waiting", n)
+		}
+		close(release)
+		await(t, started)
+	})
 }
 
 func TestResumeGivesUpAJobThatHasNoAttemptLeft(t *testing.T) {
@@ -237,10 +240,7 @@ func child(path string) error {
 		return err
 	}
 	wake := queue.Wake(d, c, "unworked", args{})
-	b, err := store.NewInbox(ctx, d, wake)
-	if err != nil {
-		return err
-	}
+	b := store.NewInbox(d, wake)
 	for n := 0; ; n++ {
 		guid := fmt.Sprintf("d%d", n)
 		if _, err := b.Accept(ctx, store.Delivery{GUID: guid, State: store.DeliveryPending, Body: make([]byte, 15_000)}); err != nil {
