@@ -11,6 +11,9 @@ TOOL = $(GO) tool -modfile=tools.mod
 # The planner of the demo and the tests: what is on PATH, else a tofu of our own.
 PLANNER := $(shell command -v terraform || command -v tofu)
 OWN_TOFU := .cache/bin/tofu
+# The example payloads that the decoders are tested with; those of Go modules are
+# read from the module cache.
+EXAMPLES := .tools/webhook-examples/node_modules
 export PATH := $(PATH):$(CURDIR)/.cache/bin
 
 # Left out of the race tests: what drives other processes, where it is their time
@@ -34,8 +37,8 @@ test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run the tests (under 5 minutes; the slow 
 	$(GO) test -timeout 15m $$($(GO) list ./... | grep -v /app/soundness)
 
 .PHONY: e2e
-e2e: $(if $(PLANNER),,$(OWN_TOFU)) ## The slow lane: every fault by itself, on the real program
-	$(GO) test -tags e2e -timeout 30m ./app/soundness
+e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) ## The slow lane: every fault by itself, on the real program; every public example payload
+	$(GO) test -tags e2e -timeout 30m ./app/soundness ./webhooks/...
 
 .PHONY: check
 check: format vet lint race ## Format, vet, lint and race tests
@@ -92,3 +95,7 @@ $(OWN_TOFU): .tools/tofu/go.mod .tools/tofu/go.sum
 	@echo "neither terraform nor tofu is on PATH: building tofu into $@, once; this takes minutes"
 	cd .tools/tofu && $(GO) build -trimpath -o $(CURDIR)/$@ \
 		-ldflags '-s -w -X github.com/opentofu/opentofu/version.dev=no' github.com/opentofu/opentofu/cmd/tofu
+
+$(EXAMPLES): .tools/webhook-examples/package-lock.json
+	npm ci --prefix $(@D)
+	touch $@

@@ -117,7 +117,9 @@ func (k hook) event(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	case p.Kind != k.kind:
 		return nil, fmt.Errorf("a %s delivery of kind %.32q, want %q: remove the custom template of the webhook", d.Event, p.Kind, k.kind)
 	case d.Repo.ID == 0:
-		return nil, decode.Missing(d, "project.id or project.path_with_namespace")
+		// The hooks of groups once left out the id. What is asked of us and what we
+		// say is by id, so nothing could follow; refusing would disable the hook.
+		return decode.Unused(d, "names no project by id and path")
 	}
 	return k.toEvent(d, p)
 }

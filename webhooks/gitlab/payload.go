@@ -60,7 +60,7 @@ func (p *payload) member(name string) any {
 		return decode.Wanted{
 			"id": &a.ID, "iid": &a.IID, "action": &a.Action, "author_id": &a.AuthorID,
 			"oldrev": &a.OldRev, "target_project_id": &a.TargetProject,
-			"noteable_type": &a.Target, "commit_id": &a.CommitID, "internal": &a.Internal, "system": &a.System,
+			"noteable_type": &a.Target, "commit_id": &a.CommitID, "internal": &a.Internal, "system": &a.System, //nolint:misspell // GitLab's word
 			"ref": &a.Ref, "sha": &a.SHA, "status": &a.Status,
 		}
 	case "merge_request":
