@@ -23,7 +23,7 @@ type ActOptions struct {
 	Gate     string `arg:"" optional:"" help:"Gate, such as pr-apply."`
 	Env      string `placeholder:"ENV" help:"Environment of the gate."`
 	Member   string `placeholder:"MEMBER" help:"Workspace member the op belongs to. Default: the one its name ends in."`
-	Approver string `placeholder:"WHO" help:"Who acts, such as github:alice. Default: the job's actor, else USER."`
+	Approver string `placeholder:"WHO" help:"Who acts, such as github:alice. Default: the job's actor, else USER; without either it is required."`
 	Actor    string `placeholder:"WHO" help:"The same; --approver wins."`
 	URL      string `name:"url" placeholder:"URL" help:"Address that explains the act. Default: the pull request whose job this is."`
 	Note     string `placeholder:"TEXT" help:"Words to keep with the act."`

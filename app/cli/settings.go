@@ -13,7 +13,7 @@ import (
 // ConfigOptions are those of `chant config print`.
 type ConfigOptions struct {
 	Config string            `env:"CHANT_CONFIG" placeholder:"FILE" help:"Configuration file of the server. The environment is read over it."`
-	Set    map[string]string `placeholder:"KEY=VALUE" help:"One setting over file and environment."`
+	Set    map[string]string `placeholder:"KEY=VALUE" help:"One setting over file and environment, such as logLevel=debug. May be repeated."`
 }
 
 // PrintConfig prints the server's configuration in force, without its secrets.

@@ -71,6 +71,12 @@ func execute(ctx context.Context, args []string, host *cli.Host) int {
 		host.Report(err)
 		return cli.Failed
 	}
+	if len(args) == 0 {
+		// Somebody who tries the program out; a script that lost its command
+		// still fails.
+		_, _ = parser.Parse([]string{"--help"}) // ends by kong.Exit
+		return cli.Misused
+	}
 	line, err := parser.Parse(args)
 	if ended >= 0 {
 		return ended

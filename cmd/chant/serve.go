@@ -14,8 +14,8 @@ import (
 
 // Serve runs the server until it is told to stop.
 type Serve struct {
-	Config string            `help:"Configuration file." type:"existingfile" env:"CHANT_CONFIG"`
-	Set    map[string]string `help:"One setting over file and environment, as key=value (see config print)." placeholder:"KEY=VALUE"`
+	Config string            `help:"Configuration file." type:"existingfile" placeholder:"FILE" env:"CHANT_CONFIG"`
+	Set    map[string]string `help:"One setting over file and environment, such as logLevel=debug; config print shows all. May be repeated." placeholder:"KEY=VALUE"`
 }
 
 // Run implements the command. SIGTERM and SIGINT stop it gracefully.
