@@ -1,0 +1,148 @@
+package forgejo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"code.gitea.io/sdk/gitea"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/forges"
+)
+
+// Change reads one pull request.
+func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine.Change, error) {
+	if err := checkNumber(number); err != nil {
+		return engine.Change{}, err
+	}
+	r := request{fmt.Sprintf("reading %s#%d", repo.FullName(), number), needsRepository}
+	pull, err := get(ctx, c, repo, r, func(client *gitea.Client, owner, name string) (*gitea.PullRequest, *gitea.Response, error) {
+		return client.GetPullRequest(owner, name, int64(number))
+	})
+	if err != nil {
+		return engine.Change{}, err
+	}
+	changes, err := c.changes(ctx, repo, []*gitea.PullRequest{pull})
+	if err != nil {
+		return engine.Change{}, err
+	}
+	return changes[0], nil
+}
+
+// OpenChanges lists the open pull requests, oldest first: one that closes while
+// the list is read then moves no later page forward.
+func (c *Conn) OpenChanges(ctx context.Context, repo engine.Repo) ([]engine.Change, error) {
+	r := request{"listing the open pull requests of " + repo.FullName(), needsRepository}
+	pulls, err := every(ctx, c, repo, r, func(client *gitea.Client, owner, name string, at gitea.ListOptions) ([]*gitea.PullRequest, *gitea.Response, error) {
+		return client.ListRepoPullRequests(owner, name, gitea.ListPullRequestsOptions{ListOptions: at, State: gitea.StateOpen, Sort: "oldest"})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.changes(ctx, repo, pulls)
+}
+
+// ChangesOfCommit lists the pull request that was merged as a commit: the
+// servers know only that one, and of a rebase only the last commit (forge-facts
+// part 3).
+func (c *Conn) ChangesOfCommit(ctx context.Context, repo engine.Repo, sha string) ([]engine.Change, error) {
+	if err := checkSHA(sha); err != nil {
+		return nil, err
+	}
+	r := request{"finding the pull request of " + sha, needsRepository}
+	pull, err := get(ctx, c, repo, r, func(client *gitea.Client, owner, name string) (*gitea.PullRequest, *gitea.Response, error) {
+		return client.GetCommitPullRequest(owner, name, sha)
+	})
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.changes(ctx, repo, []*gitea.PullRequest{pull})
+}
+
+func (c *Conn) changes(ctx context.Context, repo engine.Repo, pulls []*gitea.PullRequest) ([]engine.Change, error) {
+	seen := map[int64]bool{} // a list that moves while it is read repeats items
+	var changes []engine.Change
+	for _, p := range pulls {
+		if seen[p.ID] {
+			continue
+		}
+		seen[p.ID] = true
+		change, err := c.change(ctx, repo, p)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+// change maps a pull request. What is not of the repository asked for was read
+// under a name that another one took.
+func (c *Conn) change(ctx context.Context, repo engine.Repo, p *gitea.PullRequest) (engine.Change, error) {
+	if p.Base == nil || p.Base.Repository == nil || repo.ID > 0 && p.Base.Repository.ID != repo.ID {
+		return engine.Change{}, fmt.Errorf("reading %s#%d: the answer is of another repository: %w", repo.FullName(), p.Index, forges.ErrNotFound)
+	}
+	change := engine.Change{
+		Repo: c.repo(p.Base.Repository), Number: int(p.Index), Title: p.Title, URL: p.HTMLURL,
+		Base: p.Base.Sha, BaseBranch: p.Base.Ref, Author: actor(p.Poster), Draft: p.Draft, State: engine.Open,
+		Fork: foreign(p.Base, p.Head),
+	}
+	if p.Head != nil {
+		change.Head, change.HeadBranch = p.Head.Sha, p.Head.Name
+	}
+	switch {
+	case p.HasMerged:
+		change.State, change.MergedBy = engine.Merged, actor(p.MergedBy)
+		if p.MergedCommitID != nil {
+			change.MergeCommit = *p.MergedCommitID
+		}
+	case p.State != gitea.StateOpen:
+		change.State = engine.Closed
+	}
+	if change.State != engine.Open {
+		return change, nil
+	}
+	first, err := c.firstTimer(ctx, change)
+	change.FirstTimer = first
+	return change, err
+}
+
+// authored is an account in a repository.
+type authored struct{ repo, account int64 }
+
+// firstTimer says whether the author has no merged pull request here yet.
+// Neither server gives an association, so it is asked, until it is true once.
+func (c *Conn) firstTimer(ctx context.Context, change engine.Change) (bool, error) {
+	if change.Author.ID <= 0 {
+		return true, nil
+	}
+	key := authored{change.Repo.ID, change.Author.ID}
+	c.mu.Lock()
+	known := c.known[key]
+	c.mu.Unlock()
+	if known {
+		return false, nil
+	}
+	what := fmt.Sprintf("reading what %s wrote before in %s", change.Author.Login, change.Repo.FullName())
+	found, err := every(ctx, c, change.Repo, request{what, "scope read:issue"}, func(client *gitea.Client, owner, name string, at gitea.ListOptions) ([]*gitea.Issue, *gitea.Response, error) {
+		return client.ListRepoIssues(owner, name, gitea.ListIssueOption{
+			ListOptions: at, Type: gitea.IssueTypePull, State: gitea.StateClosed, CreatedBy: change.Author.Login,
+		})
+	})
+	if err != nil {
+		return true, err
+	}
+	for _, issue := range found {
+		if issue.Poster != nil && issue.Poster.ID == change.Author.ID && issue.PullRequest != nil && issue.PullRequest.HasMerged {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.known[key] = true
+			return false, nil
+		}
+	}
+	return true, nil
+}
