@@ -120,11 +120,12 @@ func (q *Queries) GetPlan(ctx context.Context, db DBTX, id int64) (Plan, error) 
 	return i, err
 }
 
-const insertPlan = `-- name: InsertPlan :one
+const insertPlan = `-- name: InsertPlan :many
 INSERT INTO plans (
     repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at, document, report, sources
 ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 'queued', '', '', $9, 0, $10, $10, $10)
+ON CONFLICT (repo_key, env, member, number, head, base_branch, base_tip, attempt) DO NOTHING
 RETURNING id
 `
 
@@ -141,8 +142,9 @@ type InsertPlanParams struct {
 	Document   []byte
 }
 
-func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams) (int64, error) {
-	row := db.QueryRowContext(ctx, insertPlan,
+// No row: another transaction made this attempt.
+func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, insertPlan,
 		arg.RepoKey,
 		arg.Env,
 		arg.Member,
@@ -154,9 +156,25 @@ func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams)
 		arg.CreatedAt,
 		arg.Document,
 	)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listPlans = `-- name: ListPlans :many

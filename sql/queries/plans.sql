@@ -4,11 +4,13 @@ WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 A
 ORDER BY attempt DESC
 LIMIT 1;
 
--- name: InsertPlan :one
+-- name: InsertPlan :many
+-- No row: another transaction made this attempt.
 INSERT INTO plans (
     repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at, document, report, sources
 ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 'queued', '', '', $9, 0, $10, $10, $10)
+ON CONFLICT (repo_key, env, member, number, head, base_branch, base_tip, attempt) DO NOTHING
 RETURNING id;
 
 -- name: StartPlan :execrows

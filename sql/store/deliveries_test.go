@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -177,6 +178,20 @@ func TestAWaitingDeliveryIsOutOfTheWayAndNotForgotten(t *testing.T) {
 		}
 		if !finish(store.DeliveryDone, "handled") || finish(store.DeliveryWaiting, "again") || waits() != 0 {
 			t.Error("want one outcome, and nothing waited for after it")
+		}
+	})
+}
+
+func TestWhateverAnOutcomeSaysIsStored(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s := received(t, d, 1)
+		if !must[bool](t)(s.Finish(t.Context(), d.Write, 1, store.DeliveryFailed, "before\x00\xffafter", at(10))) {
+			t.Fatal("not finished")
+		}
+		got := must[store.Delivery](t)(s.Get(t.Context(), 1)).Outcome
+		if !strings.HasPrefix(got, "before") || !strings.HasSuffix(got, "after") {
+			t.Errorf("stored %q", got)
 		}
 	})
 }

@@ -65,6 +65,17 @@ func NewPlans(d *DB) Plans { return Plans{d} }
 // the caller must queue the job, in the same transaction.
 func (s Plans) Ensure(ctx context.Context, tx *sql.Tx, key PlanKey, again bool, at time.Time) (id int64, created bool, err error) {
 	q := new(db.Queries)
+	for {
+		id, created, err = s.ensure(ctx, q, tx, key, again, at)
+		if err != nil || id != 0 {
+			return id, created, err
+		}
+	}
+}
+
+// ensure is one try of Ensure. It returns no id when another transaction made the
+// attempt that was the next one a moment ago.
+func (s Plans) ensure(ctx context.Context, q *db.Queries, tx *sql.Tx, key PlanKey, again bool, at time.Time) (id int64, created bool, err error) {
 	newest, err := q.NewestAttempt(ctx, tx, db.NewestAttemptParams{
 		RepoKey: key.RepoKey, Env: key.Env, Member: key.Member, Number: int64(key.Number),
 		Head: key.Head, BaseBranch: key.BaseBranch, BaseTip: key.BaseTip,
@@ -76,7 +87,7 @@ func (s Plans) Ensure(ctx context.Context, tx *sql.Tx, key PlanKey, again bool, 
 	case !again || status == PlanQueued || status == PlanRunning:
 		return newest.ID, false, nil
 	}
-	id, err = q.InsertPlan(ctx, tx, db.InsertPlanParams{
+	made, err := q.InsertPlan(ctx, tx, db.InsertPlanParams{
 		RepoKey: key.RepoKey, Env: key.Env, Member: key.Member, Number: int64(key.Number),
 		Head: key.Head, BaseBranch: key.BaseBranch, BaseTip: key.BaseTip,
 		Attempt: newest.Attempt + 1, CreatedAt: millis(at), Document: []byte{},
@@ -84,7 +95,10 @@ func (s Plans) Ensure(ctx context.Context, tx *sql.Tx, key PlanKey, again bool, 
 	if err != nil {
 		return 0, false, fmt.Errorf("queueing a plan of %s: %w", key.Head, err)
 	}
-	return id, true, nil
+	if len(made) == 0 {
+		return 0, false, nil
+	}
+	return made[0], true, nil
 }
 
 // Start says that planning of tree begins, again after a crash. It reports

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,6 +184,47 @@ func TestEarlierPlansAreOnePerDigestWhateverCameBetween(t *testing.T) {
 		}
 		if diff := cmp.Diff([]int64{second}, must[[]int64](t)(s.Earlier(t.Context(), target, of("cc"), 1))); diff != "" {
 			t.Errorf("the newest earlier plan (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestPlansOfOneKeyQueuedAtOnceAreOneAndThoseMadeAtOnceAreMany(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s := store.NewPlans(d)
+		attempts := func(change func(*store.PlanKey), again bool, do func(tx *sql.Tx, id int64) error) map[int64]bool {
+			ids := make([]int64, 8)
+			var wg sync.WaitGroup
+			for i := range ids {
+				wg.Go(func() {
+					err := d.InTx(t.Context(), func(tx *sql.Tx) (err error) {
+						if ids[i], _, err = s.Ensure(t.Context(), tx, planKey(change), again, at(1)); err != nil {
+							return err
+						}
+						return do(tx, ids[i])
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			different := map[int64]bool{}
+			for _, id := range ids {
+				different[id] = true
+			}
+			return different
+		}
+		queued := attempts(nil, true, func(*sql.Tx, int64) error { return nil })
+		if len(queued) != 1 {
+			t.Errorf("%d plans were queued, want 1", len(queued))
+		}
+		made := attempts(func(k *store.PlanKey) { k.Head = "h2" }, true, func(tx *sql.Tx, id int64) error {
+			_, err := s.Finish(t.Context(), tx, id, store.PlanResult{Status: store.PlanFailed}, at(2))
+			return err
+		})
+		if len(made) != 8 {
+			t.Errorf("%d attempts were made, want 8", len(made))
 		}
 	})
 }

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,10 +66,38 @@ func (d *DB) connect(ctx context.Context, source string) error {
 }
 
 func poolOf(config pgx.ConnConfig, conns int) *sql.DB {
-	pool := stdlib.OpenDB(config)
+	pool := sql.OpenDB(textConnector{stdlib.GetConnector(config)})
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	return pool
+}
+
+// textConnector opens connections that take every text. What people and tools say
+// may hold a NUL or bytes that are no UTF-8, which PostgreSQL refuses and which
+// nobody reads.
+type textConnector struct{ driver.Connector }
+
+func (c textConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	opened, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	full, ok := opened.(*stdlib.Conn)
+	if !ok {
+		return nil, errors.Join(errors.New("the PostgreSQL driver is not the one this program needs"), opened.Close())
+	}
+	return textConn{full}, nil
+}
+
+type textConn struct{ *stdlib.Conn }
+
+// CheckNamedValue implements driver.NamedValueChecker. What is no text is for the
+// driver to convert.
+func (textConn) CheckNamedValue(v *driver.NamedValue) error {
+	if text, ok := v.Value.(string); ok {
+		v.Value = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	}
+	return nil
 }
 
 func readOnly(config *pgx.ConnConfig) *pgx.ConnConfig {

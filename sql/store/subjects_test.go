@@ -1,6 +1,9 @@
 package store_test
 
 import (
+	"database/sql"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +117,34 @@ func TestSweepsVisitWhatIsOpenOrBehind(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, must[[]store.SubjectState](t)(s.ToSettle(t.Context()))); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+func TestFactsThatComeAtOnceAreAllCounted(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		s, sub := store.NewSubjects(d), store.Pull(repoKey, 1)
+		const facts = 20
+		var firsts atomic.Int64
+		var wg sync.WaitGroup
+		for range facts {
+			wg.Go(func() {
+				err := d.InTx(t.Context(), func(tx *sql.Tx) error {
+					_, first, err := s.Raise(t.Context(), tx, sub, at(1))
+					if first {
+						firsts.Add(1)
+					}
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := must[int64](t)(s.BeginSettle(t.Context(), sub)); got != facts || firsts.Load() != 1 {
+			t.Errorf("generation %d, and %d facts queue a settle; want %d and 1", got, firsts.Load(), facts)
 		}
 	})
 }
