@@ -16,18 +16,25 @@ import (
 )
 
 // drivers makes two terraform drivers a repository and env, one that plans and
-// one that applies, all within one pool.
+// one that applies. All that plan share one pool, and all that apply another: an
+// apply may take hours and a pull request many plans, and neither is to wait for
+// the other.
 type drivers struct {
 	config *config.Config
 	wall   exec.Wall
-	pool   *exec.Pool
+	pools  map[usecase.CredentialKind]*exec.Pool
 
 	mu   sync.Mutex
 	made map[string]*terraform.Driver
 }
 
 func newDrivers(c *config.Config, wall exec.Wall) *drivers {
-	return &drivers{config: c, wall: wall, pool: exec.NewPool(c.Workers), made: map[string]*terraform.Driver{}}
+	return &drivers{
+		config: c, wall: wall, made: map[string]*terraform.Driver{},
+		pools: map[usecase.CredentialKind]*exec.Pool{
+			usecase.ForPlan: exec.NewPool(c.Workers), usecase.ForApply: exec.NewPool(c.Workers),
+		},
+	}
 }
 
 // For implements usecase.Drivers. A project that names tofu gets it from PATH;
@@ -43,11 +50,7 @@ func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.Credent
 	if made := d.made[key]; made != nil {
 		return made, nil
 	}
-	made, err := terraform.New(terraform.Config{
-		Binary: path, StateDir: filepath.Join(d.config.StateDir, "locks"),
-		Scope: repo.Key() + " " + env, Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(),
-		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind),
-	})
+	made, err := terraform.New(d.settings(repo, env, path, kind))
 	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return nil, engine.Tell(fmt.Errorf("%w on the machine that plans; install it there, or have the project name another", told))
 	}
@@ -56,6 +59,14 @@ func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.Credent
 	}
 	d.made[key] = made
 	return made, nil
+}
+
+func (d *drivers) settings(repo engine.Repo, env, binary string, kind usecase.CredentialKind) terraform.Config {
+	return terraform.Config{
+		Binary: binary, StateDir: filepath.Join(d.config.StateDir, "locks"),
+		Scope: repo.Key() + " " + env, Wall: d.wall, Pool: d.pools[kind], Limits: exec.DefaultLimits(),
+		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind),
+	}
 }
 
 // cacheDir keeps the providers that inits downloaded, apart for every repository

@@ -29,7 +29,7 @@ type Config struct {
 	Credentials   []Credentials   `yaml:"credentials" help:"What plans and applies may use, per repository and environment. None configured means none."`
 	Isolation     string          `yaml:"isolation" help:"Wall around code of a repository: auto takes the first that works of bwrap, systemd and user; none means no wall and must be said."`
 	WritablePaths []string        `yaml:"writablePaths" help:"Absolute paths outside the worktree that planned code may write, such as a local state directory. Never the state directory."`
-	Workers       int             `yaml:"workers" help:"Plans and applies run at the same time."`
+	Workers       int             `yaml:"workers" help:"Plans that run at the same time, and as many applies beside them."`
 	Terraform     string          `yaml:"terraform" help:"terraform or tofu: a name on PATH or an absolute path."`
 	Deliveries    Deliveries      `yaml:"deliveries" help:"What is kept of webhook deliveries."`
 	Pages         Pages           `yaml:"pages" help:"The pages for people."`
