@@ -57,7 +57,23 @@ func (h *Host) write(dir string, out outcome) error {
 			return fmt.Errorf("writing the report: %w", err)
 		}
 	}
+	h.stepSummary(body)
 	return nil
+}
+
+// stepSummary shows the note on the page of a GitHub job, where its runner asks
+// for one. It is a help to readers only, so a failure is ignored (components §6.3).
+func (h *Host) stepSummary(body string) {
+	name := h.env("GITHUB_STEP_SUMMARY")
+	if name == "" {
+		return
+	}
+	f, err := os.OpenFile(h.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // the runner reads it
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	_, _ = f.WriteString(body + "\n\n")
 }
 
 // plannedPull is a planned pull request.
