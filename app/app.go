@@ -63,9 +63,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	if s.jobs, err = s.wireJobs(where, kept, stage, notIsolated); err != nil {
 		return nil, err
 	}
-	if s.inbox, err = store.NewInbox(ctx, s.db, s.jobs.Wake()); err != nil {
-		return nil, err
-	}
+	s.inbox = store.NewInbox(s.db, s.jobs.Wake())
 	s.jobs.Inbox = s.inbox
 	s.http, err = s.wireHTTP(where, kept, notIsolated)
 	return s, err

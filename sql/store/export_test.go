@@ -1,4 +1,13 @@
 package store
 
+import "time"
+
+// SetClock has the inbox take its time from now.
+func (b *Inbox) SetClock(now func() time.Duration) { b.arrivals.now = now }
+
 // Waiting is how many deliveries were handed over and are in no commit yet.
-func (b *Inbox) Waiting() int { return len(b.queue) }
+func (b *Inbox) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting)
+}

@@ -28,15 +28,19 @@ type Wake func(ctx context.Context, tx *sql.Tx) error
 
 // Inbox stores deliveries durably, many in one commit and many commits in one
 // trip to the disk: whatever arrives while one is under way goes into the next,
-// without waiting for more.
+// without waiting for more. Whoever finds none under way commits in its own
+// goroutine, so that a single delivery is handed to nobody and back.
 type Inbox struct {
-	db      *DB
-	wake    Wake
-	queue   chan *waiter
-	closing chan struct{}
-	closed  chan struct{}
-	answers sync.WaitGroup
-	inside  atomic.Int64 // Accept calls that wait
+	db   *DB
+	wake Wake
+
+	mu      sync.Mutex
+	waiting []*waiter
+	leading bool // somebody commits, and will take what waits by then
+	closed  bool
+	leaders sync.WaitGroup
+
+	arrivals arrivals
 }
 
 // waiter is one Accept that waits for its commit.
@@ -44,7 +48,7 @@ type waiter struct {
 	row    db.InsertDeliveryParams
 	header []byte
 	body   []byte
-	// answer receives once; it has room, so the writer never waits for it.
+	// answer receives once; it has room, so who commits never waits for it.
 	answer chan accepted
 }
 
@@ -53,18 +57,10 @@ type accepted struct {
 	err   error
 }
 
-// NewInbox starts the one writer of d's deliveries. Close ends it, not ctx: what
-// was handed over is stored.
-func NewInbox(ctx context.Context, d *DB, wake Wake) (*Inbox, error) {
-	b := &Inbox{
-		db:      d,
-		wake:    wake,
-		queue:   make(chan *waiter, maxBatch),
-		closing: make(chan struct{}),
-		closed:  make(chan struct{}),
-	}
-	go b.run(context.WithoutCancel(ctx))
-	return b, nil
+// NewInbox takes deliveries into d. Close it before d.
+func NewInbox(d *DB, wake Wake) *Inbox {
+	begin := time.Now()
+	return &Inbox{db: d, wake: wake, arrivals: arrivals{now: func() time.Duration { return time.Since(begin) }}}
 }
 
 // Accept stores d and returns once it is durable. d.State is DeliveryPending,
@@ -77,52 +73,138 @@ func (b *Inbox) Accept(ctx context.Context, d Delivery) (fresh bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("encoding the header of delivery %s: %w", d.GUID, err)
 	}
-	b.inside.Add(1)
-	defer b.inside.Add(-1)
+	b.arrivals.note()
 	w := &waiter{row: insertParams(d), header: header, body: blob(d.Body), answer: make(chan accepted, 1)}
-	select {
-	case b.queue <- w:
-	case <-b.closing:
-		return false, ErrClosed
-	case <-ctx.Done():
-		return false, ctx.Err()
+	lead, err := b.enter(w)
+	if err != nil {
+		return false, err
+	}
+	if lead {
+		// A caller that leaves must not undo what others wait for.
+		b.lead(context.WithoutCancel(ctx))
 	}
 	select {
 	case a := <-w.answer:
 		return a.fresh, a.err
-	case <-b.closed: // answered or never taken
-		select {
-		case a := <-w.answer:
-			return a.fresh, a.err
-		default:
-			return false, ErrClosed
-		}
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
 }
 
-// A forge waits seconds for its answer and sends nothing again by itself; what
-// was accepted can wait longer.
+// enter puts w to what the next commit takes. lead tells its caller to make it.
+func (b *Inbox) enter(w *waiter) (lead bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false, ErrClosed
+	}
+	b.waiting = append(b.waiting, w)
+	if b.leading {
+		return false, nil
+	}
+	b.leading = true
+	b.leaders.Add(1)
+	return true, nil
+}
+
+// lead makes one commit of what waits and has another goroutine make the next,
+// if more came meanwhile, before it waits for the disk.
+func (b *Inbox) lead(ctx context.Context) {
+	defer b.leaders.Done()
+	batch := b.take()
+	answers := b.commit(ctx, batch)
+	b.mu.Lock()
+	if b.leading = len(b.waiting) > 0; b.leading {
+		b.leaders.Add(1)
+		go b.lead(ctx)
+	}
+	b.mu.Unlock()
+	// That a delivery is known is told no sooner than that it is stored: it may
+	// have come with the same batch.
+	if err := b.db.log.wait(); err != nil {
+		for i := range answers {
+			answers[i] = accepted{err: err}
+		}
+	}
+	for i, w := range batch {
+		w.answer <- answers[i]
+	}
+}
+
+// take takes what one commit can hold.
+func (b *Inbox) take() []*waiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, size := 0, 0
+	for n < len(b.waiting) && n < maxBatch && size < maxBatchBytes {
+		size += len(b.waiting[n].body)
+		n++
+	}
+	batch := b.waiting[:n:n]
+	b.waiting = b.waiting[n:]
+	if len(b.waiting) == 0 {
+		b.waiting = nil
+	}
+	return batch
+}
+
+// commit stores a batch. If one row spoils the transaction, each is tried alone:
+// a bad delivery must not lose its neighbours, the forge sends nothing twice by
+// itself.
+func (b *Inbox) commit(ctx context.Context, batch []*waiter) []accepted {
+	fresh, err := b.store(ctx, batch)
+	answers := make([]accepted, len(batch))
+	for i := range batch {
+		switch {
+		case err == nil:
+			answers[i].fresh = fresh[i]
+		case len(batch) > 1:
+			answers[i] = b.commit(ctx, batch[i:i+1])[0]
+		default:
+			answers[i].err = fmt.Errorf("storing a delivery: %w", err)
+		}
+	}
+	return answers
+}
+
+// Deliveries rush in when rush of them came within rushTime: one push or comment
+// makes two to four.
 const (
-	// rush is the number of deliveries waiting at once from which on whoever
-	// works them off should stand back.
-	rush      = 8
-	rushCheck = 5 * time.Millisecond
+	rush     = 8
+	rushTime = 20 * time.Millisecond
 )
 
-// Yield waits while many deliveries wait to be stored, at most for the time
-// given, so that taking them in is not slowed by working them off. Call it
-// between deliveries.
+// arrivals keeps when the last rush deliveries came, each at its number modulo
+// rush.
+type arrivals struct {
+	now   func() time.Duration // since the inbox was opened
+	count atomic.Uint64
+	times [rush]atomic.Int64
+}
+
+func (a *arrivals) note() {
+	a.times[a.count.Add(1)%rush].Store(int64(a.now()))
+}
+
+// rushing tells whether the oldest of them came a moment ago.
+func (a *arrivals) rushing() bool {
+	count := a.count.Load()
+	return count >= rush && a.now()-time.Duration(a.times[(count+1)%rush].Load()) < rushTime
+}
+
+// Yield waits while deliveries rush in, at most for the time given, so that
+// taking them in is not slowed by working them off: a forge waits seconds for
+// its answer and sends nothing again by itself, what was accepted can wait
+// longer. Call it between deliveries.
 func (b *Inbox) Yield(ctx context.Context, most time.Duration) {
-	if b.inside.Load() < rush {
+	if !b.arrivals.rushing() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	again := time.NewTicker(rushCheck)
+	again := time.NewTicker(rushTime / 4)
 	defer again.Stop()
-	for b.inside.Load() >= rush {
+	for b.arrivals.rushing() {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
@@ -131,78 +213,16 @@ func (b *Inbox) Yield(ctx context.Context, most time.Duration) {
 	}
 }
 
-// Close stores what was handed over and ends the writer. Call it once, before
-// the database is closed.
+// Close refuses what comes from now on and returns when what was handed over is
+// stored. Close it before the database.
 func (b *Inbox) Close() error {
-	close(b.closing)
-	<-b.closed
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.leaders.Wait()
 	return nil
 }
 
-func (b *Inbox) run(ctx context.Context) {
-	defer close(b.closed)
-	defer b.answers.Wait()
-	for {
-		select {
-		case w := <-b.queue:
-			b.commit(ctx, b.gather(w))
-		case <-b.closing:
-			for {
-				select {
-				case w := <-b.queue:
-					b.commit(ctx, b.gather(w))
-				default:
-					return
-				}
-			}
-		}
-	}
-}
-
-// gather takes what is queued by now.
-func (b *Inbox) gather(first *waiter) []*waiter {
-	batch, size := []*waiter{first}, len(first.body)
-	for len(batch) < maxBatch && size < maxBatchBytes {
-		select {
-		case w := <-b.queue:
-			batch, size = append(batch, w), size+len(w.body)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-// commit stores a batch and has it answered. If one row spoils the transaction,
-// each is tried alone: a bad delivery must not lose its neighbours, the forge
-// sends nothing twice by itself.
-func (b *Inbox) commit(ctx context.Context, batch []*waiter) {
-	fresh, err := b.store(ctx, batch)
-	switch {
-	case err == nil && len(b.queue) == 0:
-		b.answer(batch, fresh)
-	case err == nil: // more to commit while the disk works
-		b.answers.Go(func() { b.answer(batch, fresh) })
-	case len(batch) > 1:
-		for _, w := range batch {
-			b.commit(ctx, []*waiter{w})
-		}
-	default:
-		batch[0].answer <- accepted{err: fmt.Errorf("storing a delivery: %w", err)}
-	}
-}
-
-// answer tells those who wait once their commit is on the disk. That a delivery
-// is known is told no sooner: it may have come with the same batch.
-func (b *Inbox) answer(batch []*waiter, fresh []bool) {
-	err := b.db.log.wait()
-	for i, w := range batch {
-		w.answer <- accepted{fresh: fresh[i] && err == nil, err: err}
-	}
-}
-
-// store runs under no request's context: a caller that leaves must not undo
-// what others wait for.
 func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
 	fresh := make([]bool, len(batch))
 	err := b.db.InLazyTx(ctx, func(tx *sql.Tx) error {

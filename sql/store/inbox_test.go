@@ -32,10 +32,7 @@ func sent(guid string) store.Delivery {
 
 func openInbox(t testing.TB, d *store.DB, wake store.Wake) *store.Inbox {
 	t.Helper()
-	b, err := store.NewInbox(t.Context(), d, wake)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := store.NewInbox(d, wake)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil && !errors.Is(err, store.ErrClosed) {
 			t.Error(err)
@@ -210,23 +207,25 @@ func TestWhatArrivesDuringACommitSharesTheNextOne(t *testing.T) {
 	})
 }
 
-func TestWorkStandsBackWhileManyDeliveriesWait(t *testing.T) {
+func TestWorkStandsBackWhileDeliveriesRushIn(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
-		release := make(chan struct{})
-		b := openInbox(t, d, func(context.Context, *sql.Tx) error { <-release; return nil })
-		b.Yield(t.Context(), time.Hour) // nobody waits
-		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() {
-				if _, err := b.Accept(t.Context(), sent(fmt.Sprintf("d%d", i))); err != nil {
-					t.Error(err)
-				}
-			})
+		b := openInbox(t, d, func(context.Context, *sql.Tx) error { return nil })
+		var clock atomic.Int64
+		b.SetClock(func() time.Duration { return time.Duration(clock.Load()) })
+		came := 0
+		accept := func(n int) {
+			for range n {
+				came++
+				must[bool](t)(b.Accept(t.Context(), sent(fmt.Sprintf("d%d", came))))
+			}
 		}
-		for b.Waiting() < 10 {
-			runtime.Gosched()
-		}
+		accept(7)
+		b.Yield(t.Context(), time.Hour) // that many are no rush
+		clock.Store(int64(time.Minute))
+		accept(1)
+		b.Yield(t.Context(), time.Hour) // the others came long ago
+		accept(7)
 		b.Yield(t.Context(), time.Millisecond) // not for ever
 		ended := make(chan struct{})
 		go func() {
@@ -238,8 +237,7 @@ func TestWorkStandsBackWhileManyDeliveriesWait(t *testing.T) {
 			t.Error("work went on during the rush")
 		default:
 		}
-		close(release)
-		wg.Wait()
+		clock.Add(int64(time.Minute))
 		<-ended
 	})
 }
@@ -248,7 +246,7 @@ func TestClosingTheInboxStoresExactlyWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		var woken atomic.Int64
-		b := must[*store.Inbox](t)(store.NewInbox(t.Context(), d, bell(&woken)))
+		b := store.NewInbox(d, bell(&woken))
 		var acknowledged atomic.Int64
 		var wg sync.WaitGroup
 		started := make(chan struct{})

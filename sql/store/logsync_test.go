@@ -101,10 +101,7 @@ func TestADeliveryIsNotAcknowledgedWhenTheDiskFails(t *testing.T) {
 	}
 	broken := errors.New("input/output error")
 	d.log.sync = func(*os.File) error { return broken }
-	b, err := NewInbox(t.Context(), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := NewInbox(d, nil)
 	for range 2 { // the second is in the database by then, and still not safe
 		fresh, err := b.Accept(t.Context(), Delivery{GUID: "d1", State: DeliveryIgnored})
 		if fresh || !errors.Is(err, broken) {

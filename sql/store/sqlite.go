@@ -53,7 +53,7 @@ func (d *DB) openBeside(ctx context.Context, path string) (err error) {
 	if d.log, err = openLogSync(path); err != nil {
 		return err
 	}
-	d.checkpoints = startCheckpoints(ctx, copier)
+	d.checkpoints = startCheckpoints(ctx, copier, d.Write, d.Commits)
 	return nil
 }
 
