@@ -283,3 +283,28 @@ func (d gitlab) jobsOf(r *Repo, sha string) []*job {
 	slices.SortFunc(all, func(a, b *job) int { return int(a.id - b.id) })
 	return all
 }
+
+// PipelineOf is the pipeline that the newest status or job of a name stands in;
+// 0 for none.
+func (r *Repo) PipelineOf(sha, name string) int64 {
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	for _, j := range slices.Backward(gitlabOf(r).jobsOf(r, sha)) {
+		if j.name == name {
+			return j.in.id
+		}
+	}
+	return 0
+}
+
+// RefOfPipeline is the branch or ref of a pipeline.
+func (r *Repo) RefOfPipeline(id int64) string {
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	for _, p := range gitlabOf(r).state.pipelines[r] {
+		if p.id == id {
+			return p.ref
+		}
+	}
+	return ""
+}

@@ -63,26 +63,33 @@ func (c *Conn) awarded(ctx context.Context, what string, pid, iid, id int64, nam
 	}), err
 }
 
-// Reply answers where the comment stands: in the thread of an inline one or of
-// one on a commit, else on the merge request.
+// Reply answers where the comment stands: in its thread when it is part of one,
+// as an inline one and one on a commit always are, else on the merge request.
 func (c *Conn) Reply(ctx context.Context, repo engine.Repo, ref engine.CommentRef, body string) (forges.Note, error) {
 	switch ref.Kind {
-	case engine.IssueComment, engine.Review:
-		return c.CreateNote(ctx, repo, ref.Number, body)
-	case engine.ReviewComment:
-		return c.replyInline(ctx, repo, ref, body)
 	case engine.CommitComment:
 		return c.replyOnCommit(ctx, repo, ref, body)
+	case engine.Review:
+		return c.CreateNote(ctx, repo, ref.Number, body)
+	case engine.IssueComment, engine.ReviewComment:
 	}
-	return forges.Note{}, errors.New("gitlab: a reply needs a comment to answer")
+	asked, _, err := c.noteOf(ctx, repo, ref)
+	switch {
+	case errors.Is(err, forges.ErrNotFound): // deleted meanwhile; its author still waits
+	case err != nil:
+		return forges.Note{}, err
+	case asked.Type == gogitlab.DiffNote || asked.Type == gogitlab.DiscussionNote:
+		return c.replyInThread(ctx, repo, ref, body)
+	}
+	return c.CreateNote(ctx, repo, ref.Number, body)
 }
 
-func (c *Conn) replyInline(ctx context.Context, repo engine.Repo, ref engine.CommentRef, body string) (forges.Note, error) {
+func (c *Conn) replyInThread(ctx context.Context, repo engine.Repo, ref engine.CommentRef, body string) (forges.Note, error) {
 	pid, iid, err := c.mergeRequest(ctx, repo, ref.Number)
 	if err != nil {
 		return forges.Note{}, err
 	}
-	what := fmt.Sprintf("answering an inline comment on %s!%d", repo.FullName(), ref.Number)
+	what := fmt.Sprintf("answering in a thread of %s!%d", repo.FullName(), ref.Number)
 	discussions, err := list(what, needsRead, func(o gogitlab.ListOptions) ([]*gogitlab.Discussion, *gogitlab.Response, error) {
 		return c.client.Discussions.ListMergeRequestDiscussions(pid, iid, &gogitlab.ListMergeRequestDiscussionsOptions{ListOptions: o}, with(ctx))
 	})

@@ -46,8 +46,8 @@ func (c *Conn) noteOf(ctx context.Context, repo engine.Repo, ref engine.CommentR
 		return nil, "", err
 	}
 	found, err := answered[*gogitlab.Note](what, needsRead)(c.client.Notes.GetMergeRequestNote(pid, iid, ref.ID, with(ctx)))
-	if err == nil && found.System {
-		err = fmt.Errorf("%s: GitLab wrote it: %w", what, forges.ErrNotFound)
+	if err == nil && !public(found) {
+		err = fmt.Errorf("%s: it is internal, or GitLab's own: %w", what, forges.ErrNotFound)
 	}
 	return found, page, err
 }
@@ -75,7 +75,7 @@ func notesIn(discussions []*gogitlab.Discussion) []*gogitlab.Note {
 	for _, d := range discussions {
 		notes = append(notes, d.Notes...)
 	}
-	return withoutSystem(notes)
+	return slices.DeleteFunc(notes, func(n *gogitlab.Note) bool { return !public(n) })
 }
 
 func (c *Conn) commitDiscussions(ctx context.Context, repo engine.Repo, sha string) ([]*gogitlab.Discussion, error) {
@@ -89,8 +89,8 @@ func (c *Conn) commitDiscussions(ctx context.Context, repo engine.Repo, sha stri
 		})
 }
 
-// RecentComments lists the notes on a merge request, inline ones too, oldest
-// first.
+// RecentComments lists the notes on a merge request, oldest first. Inline ones
+// are among them and of the same kind: all of one merge request have one address.
 func (c *Conn) RecentComments(ctx context.Context, repo engine.Repo, number int) ([]forges.Comment, error) {
 	notes, err := c.notes(ctx, repo, number)
 	if err != nil {
@@ -103,18 +103,10 @@ func (c *Conn) RecentComments(ctx context.Context, repo engine.Repo, number int)
 	all, err := c.comments(ctx, notes, page, "")
 	for i, n := range notes {
 		if err == nil {
-			all[i].Ref = engine.CommentRef{Kind: kind(n), ID: n.ID, Number: number}
+			all[i].Ref = engine.CommentRef{Kind: engine.IssueComment, ID: n.ID, Number: number}
 		}
 	}
 	return all, err
-}
-
-// kind of a note on a merge request.
-func kind(n *gogitlab.Note) engine.CommentKind {
-	if n.Type == gogitlab.DiffNote {
-		return engine.ReviewComment
-	}
-	return engine.IssueComment
 }
 
 // CommitComments lists the notes on one commit, oldest first.

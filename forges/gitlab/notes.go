@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	gogitlab "gitlab.com/gitlab-org/api/client-go"
@@ -27,7 +28,7 @@ func (c *Conn) FindNote(ctx context.Context, repo engine.Repo, number int, marke
 }
 
 // notes lists what people and we wrote on a merge request, inline too, oldest
-// first, without what GitLab writes itself.
+// first.
 func (c *Conn) notes(ctx context.Context, repo engine.Repo, number int) ([]*gogitlab.Note, error) {
 	pid, iid, err := c.mergeRequest(ctx, repo, number)
 	if err != nil {
@@ -39,18 +40,13 @@ func (c *Conn) notes(ctx context.Context, repo engine.Repo, number int) ([]*gogi
 				ListOptions: o, OrderBy: new("created_at"), Sort: new("asc"),
 			}, with(ctx))
 		})
-	return withoutSystem(all), err
+	return slices.DeleteFunc(all, func(n *gogitlab.Note) bool { return !public(n) }), err
 }
 
-func withoutSystem(notes []*gogitlab.Note) []*gogitlab.Note {
-	var kept []*gogitlab.Note
-	for _, n := range notes {
-		if !n.System {
-			kept = append(kept, n)
-		}
-	}
-	return kept
-}
+// public tells a person's note that everybody sees who sees the place. An
+// internal one is read by fewer people than see what it would do, and GitLab's
+// own hold words of people who did not write them there.
+func public(n *gogitlab.Note) bool { return !n.System && !n.Internal && !n.Confidential }
 
 // own is the first of some notes that our own account wrote and that begins with
 // marker; page is where they stand.
