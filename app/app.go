@@ -95,7 +95,7 @@ func (s *Server) openState(ctx context.Context) error {
 		return err
 	}
 	var err error
-	s.db, err = store.Open(ctx, s.config.DatabasePath())
+	s.db, err = store.Open(ctx, s.config.DataSource())
 	return err
 }
 

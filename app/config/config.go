@@ -6,6 +6,7 @@ package config
 
 import (
 	"errors"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ type Config struct {
 	Listen        string          `yaml:"listen" help:"Address to serve HTTP on."`
 	ExternalURL   string          `yaml:"externalUrl" help:"Address people and the forge reach this server at, without a path at its end. Links in notes and statuses start with it."`
 	StateDir      string          `yaml:"stateDir" help:"Directory for the database, clones, worktrees and plans. Nothing else may write there."`
-	Database      string          `yaml:"database" help:"Path of the SQLite database. Empty: chant.db in the state directory."`
+	Database      string          `yaml:"database" help:"Path of an SQLite database, or the postgres:// URL of a PostgreSQL database, without its password. Empty: chant.db in the state directory."`
+	DBPassword    Secret          `yaml:"databasePassword" help:"Password of the PostgreSQL database's user."`
 	Repositories  []string        `yaml:"repositories" help:"Repositories served, as owner/name or host/owner/name. Required: anyone may install a public app, only these are listened to."`
 	DefaultEnv    string          `yaml:"defaultEnv" help:"Environment of a repository that declares none."`
 	GitHub        GitHub          `yaml:"github" help:"The connection to GitHub."`
@@ -97,8 +99,24 @@ func Default() Config {
 	}
 }
 
-// DatabasePath is where the database is.
-func (c *Config) DatabasePath() string {
+// DataSource is where the database is: the path of an SQLite database, or the URL
+// of a PostgreSQL database with its password, which is not to be printed.
+func (c *Config) DataSource() string {
+	if !c.onPostgres() {
+		return c.databasePath()
+	}
+	u, err := url.Parse(c.Database)
+	if err != nil || c.DBPassword.IsZero() { // err: Validate has refused it
+		return c.Database
+	}
+	u.User = url.UserPassword(u.User.Username(), string(c.DBPassword.Value()))
+	return u.String()
+}
+
+func (c *Config) onPostgres() bool { return strings.Contains(c.Database, "://") }
+
+// databasePath is where an SQLite database is.
+func (c *Config) databasePath() string {
 	if c.Database != "" {
 		return c.Database
 	}

@@ -94,7 +94,12 @@ func TestAMistakeIsNamed(t *testing.T) {
 		"a plan that would hold what applies":             {text: minimal + "credentials: [{repository: acme/infra, env: prod, plan: {file: /c}, apply: {file: /c}}]\n", want: "credentials[0]: plan and apply use one file"},
 		"two sources in one set":                          {text: minimal + "credentials: [{repository: acme/infra, env: prod, plan: {file: /c, command: [x]}}]\n", want: "credentials[0].plan: give one of"},
 		"a variable that steers terraform":                {text: minimal + "credentials: [{repository: acme/infra, env: prod, plan: {env: {TF_CLI_ARGS_plan: x}}}]\n", want: `credentials[0].plan.env: "TF_CLI_ARGS_plan" cannot be passed on`},
-		"a database of another kind":                      {text: minimal + "database: postgres://x/y\n", want: "database: this version keeps its data in SQLite only"},
+		"a database of another kind":                      {text: minimal + "database: mysql://x/y\n", want: "database: want a path, or a URL such as postgres://"},
+		"a database server without a database":            {text: minimal + "database: postgres://chant@db\n", want: "database: want a path, or a URL such as postgres://"},
+		"a password in the database's URL":                {text: minimal + "database: postgres://chant:hunter2@db/chant\n", want: "database: leave the password out of the URL"},
+		"a password among the URL's parameters":           {text: minimal + "database: postgres://chant@db/chant?password=hunter2\n", want: "database: leave the password out of the URL"},
+		"a database password without a user":              {text: minimal + "database: postgres://db/chant\ndatabasePassword: x\n", want: "database: name the user"},
+		"a database password for a file":                  {text: minimal + "databasePassword: x\n", want: "databasePassword: is for a database at a postgres:// URL only"},
 		"a bad variable":                                  {text: minimal, vars: map[string]string{"CHANT_WORKERS": "x"}, want: "environment variable CHANT_WORKERS: want a whole number"},
 		"an unknown flag":                                 {text: minimal, set: map[string]string{"nope": "x"}, want: "flag nope: there is no such setting"},
 		"a flag that is nearly one":                       {text: minimal, set: map[string]string{"github.appid": "1"}, want: "flag github.appid: there is no such setting; did you mean github.appId?"},
@@ -204,6 +209,30 @@ func TestAnErrorQuotesNoSecret(t *testing.T) {
 		_, err := load(t, minimal+text, nil, nil)
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: got %v, want an error that does not quote the value", strings.TrimSpace(text), err)
+		}
+	}
+}
+
+func TestTheDatabaseIsAFileUnlessItIsAURL(t *testing.T) {
+	t.Parallel()
+	file := write(t, "password", "hunter2 @/:?\n")
+	for text, want := range map[string]string{
+		"":                       "/var/lib/chant/chant.db",
+		"database: /data/x.db\n": "/data/x.db",
+		"database: postgres://chant@db/chant?a=b\n":                           "postgres://chant@db/chant?a=b",
+		"database: postgresql://chant@db:5433/chant\n":                        "postgresql://chant@db:5433/chant",
+		"database: postgres://chant@db/chant\ndatabasePassword: file:" + file: "postgres://chant:hunter2%20%40%2F%3A%3F@db/chant",
+	} {
+		c, err := load(t, minimal+text, nil, nil)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := c.DataSource(); got != want {
+			t.Errorf("%s: the database is at %s, want %s", text, got, want)
+		}
+		if strings.Contains(c.Redacted(), "hunter2") {
+			t.Errorf("the password is printed:\n%s", c.Redacted())
 		}
 	}
 }

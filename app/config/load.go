@@ -181,6 +181,7 @@ func (c *Config) secrets(secret func(key string, s *Secret)) {
 	secret("github.privateKey", &c.GitHub.PrivateKey)
 	secret("github.token", &c.GitHub.Token)
 	secret("pages.token", &c.Pages.Token)
+	secret("databasePassword", &c.DBPassword)
 	for i := range c.GitHub.WebhookSecrets {
 		secret(fmt.Sprintf("github.webhookSecrets[%d]", i), &c.GitHub.WebhookSecrets[i])
 	}

@@ -47,8 +47,7 @@ func (c *Config) server(v *validator) {
 	v.check(isWebURL(c.ExternalURL), "externalUrl", "set the http or https address this server is reached at, without a query")
 	v.check(!strings.HasSuffix(c.ExternalURL, "/"), "externalUrl", "leave the slash at its end out")
 	v.check(filepath.IsAbs(c.StateDir), "stateDir", "want an absolute path")
-	v.check(!strings.Contains(c.Database, "://"), "database", "this version keeps its data in SQLite only; give a path")
-	v.check(c.Database == "" || strings.Contains(c.Database, "://") || filepath.IsAbs(c.Database), "database", "want an absolute path")
+	c.database(v)
 	v.check(c.Workers > 0, "workers", "want at least 1")
 	v.check(c.Terraform != "", "terraform", "name the binary, terraform or tofu")
 	v.check(c.Deliveries.Retention.Std() >= minRetention, "deliveries.retention",
@@ -58,6 +57,23 @@ func (c *Config) server(v *validator) {
 	token := len(c.Pages.Token.Value())
 	v.check(token == 0 || token >= minToken, "pages.token", "want at least %d characters", minToken)
 	v.check(token > 0 || err != nil || isLoopback(host), "pages.token", "set one: listen is reachable from other machines")
+}
+
+// database never quotes the URL: it may hold a password all the same.
+func (c *Config) database(v *validator) {
+	if !c.onPostgres() {
+		v.check(c.Database == "" || filepath.IsAbs(c.Database), "database", "want an absolute path, or a postgres:// URL")
+		v.check(c.DBPassword.IsZero(), "databasePassword", "is for a database at a postgres:// URL only")
+		return
+	}
+	u, err := url.Parse(c.Database)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || len(u.Path) < 2 {
+		v.check(false, "database", "want a path, or a URL such as postgres://chant@db.example.com/chant")
+		return
+	}
+	_, inURL := u.User.Password()
+	v.check(!inURL && !u.Query().Has("password"), "database", "leave the password out of the URL, and give it as databasePassword")
+	v.check(c.DBPassword.IsZero() || u.User.Username() != "", "database", "name the user whose databasePassword it is, as in postgres://chant@db.example.com/chant")
 }
 
 func (c *Config) repositories(v *validator) {
@@ -98,7 +114,7 @@ func (c *Config) walls(v *validator) {
 		key := fmt.Sprintf("writablePaths[%d]", i)
 		v.check(filepath.IsAbs(path), key, "want an absolute path")
 		v.check(!overlaps(path, c.StateDir), key, "%s and the state directory overlap: planned code could write our state", path)
-		v.check(!overlaps(path, c.DatabasePath()), key, "%s holds the database", path)
+		v.check(c.onPostgres() || !overlaps(path, c.databasePath()), key, "%s holds the database", path)
 	}
 }
 
