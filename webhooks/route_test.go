@@ -71,6 +71,33 @@ func TestADeliveryOfAnotherForgeIsRefusedByName(t *testing.T) {
 	}
 }
 
+func TestADeliveryOfEachForgeIsStoredWithoutWhatProvedIt(t *testing.T) {
+	t.Parallel()
+	const body = `{"object_kind":"push","ref":"refs/heads/main","before":"b","after":"a",
+		"project":{"id":42,"path_with_namespace":"acme/infra"},
+		"repository":{"id":42,"name":"infra","owner":{"login":"acme"}}}`
+	for route, dec := range decoders(t) {
+		b := &inbox{}
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		r.Header = sentBy(route, body)
+		h := webhooks.Receiver(dec, b, func(r engine.Repo) bool { return r.FullName() == "acme/infra" }, time.Now, slog.New(slog.DiscardHandler))
+		if code, a := send(t, h, r); code != 202 || a.Outcome != "queued" {
+			t.Errorf("%s: answered %d %+v", route, code, a)
+			continue
+		}
+		d := b.got[0]
+		want := engine.Event(engine.BranchPushed{Repo: d.Repo, Branch: "main", Before: "b", After: "a"})
+		if diff := cmp.Diff(want, d.Decoded); diff != "" || d.Repo.Key() != string(route)+":"+d.Instance.Host+"/42" {
+			t.Errorf("%s: %s%s", route, d.Repo.Key(), diff)
+		}
+		for name := range d.Header {
+			if strings.Contains(name, "Signature") || strings.Contains(name, "Token") {
+				t.Errorf("%s: %s is kept", route, name)
+			}
+		}
+	}
+}
+
 func TestMixedHeadersAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	const body = `{}`
