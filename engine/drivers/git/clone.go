@@ -60,13 +60,29 @@ func Open(ctx context.Context, dir, remoteURL string, auth Auth) (*Clone, error)
 			return nil, fmt.Errorf("making the clone %s: %w", dir, err)
 		}
 	}
-	if err := c.MoveRemote(ctx, remoteURL); err != nil {
-		return nil, err
+	return c, c.adopt(ctx, remoteURL)
+}
+
+// adopt makes a clone of ours what Open promises.
+func (c *Clone) adopt(ctx context.Context, remoteURL string) error {
+	configured, err := c.config(ctx)
+	if err != nil {
+		return fmt.Errorf("opening the clone %s: %w", c.dir, err)
 	}
-	if err := c.setConfig(ctx, "remote.origin.fetch", originRefspec); err != nil {
-		return nil, err
+	for key, value := range map[string]string{"remote.origin.url": remoteURL, "remote.origin.fetch": originRefspec} {
+		if configured[key] != value {
+			if err := c.setConfig(ctx, key, value); err != nil {
+				return err
+			}
+		}
 	}
-	return c, c.prepare(ctx)
+	c.url.Store(&remoteURL)
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	by := c.identity(configured)
+	c.ident = func() (Person, error) { return by, nil }
+	return nil
 }
 
 // MoveRemote points a clone made by Open at another address of the same
@@ -130,13 +146,6 @@ func (c *Clone) prepare(ctx context.Context) error {
 }
 
 func (c *Clone) setConfig(ctx context.Context, key, value string) error {
-	res, err := c.run(ctx, call{args: []string{"config", "--get-all", key}})
-	if err != nil {
-		return err
-	}
-	if strings.TrimRight(string(res.Stdout), "\n") == value {
-		return nil
-	}
 	if _, err := c.git(ctx, "config", "--replace-all", key, value); err != nil {
 		return fmt.Errorf("configuring the clone %s: %w", c.dir, err)
 	}

@@ -36,9 +36,12 @@ func (c *Clone) MergeBase(ctx context.Context, a, b string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
+// nearby is how many commits are read one by one before a process is asked.
+const nearby = 32
+
 // IsAncestor tells whether a is b or an ancestor of it.
 func (c *Clone) IsAncestor(ctx context.Context, a, b string) (bool, error) {
-	if a == b {
+	if a == b || c.justBelow(ctx, a, b) {
 		return true, nil
 	}
 	_, err := c.git(ctx, "merge-base", "--is-ancestor", a, b)
@@ -49,6 +52,26 @@ func (c *Clone) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 		return false, fmt.Errorf("comparing %s and %s: %w", a, b, err)
 	}
 	return true, nil
+}
+
+// justBelow tells whether a, by its id, is among the nearest first parents of b.
+// Branches that only grow, the ledger above all, are compared so for the cost
+// of a read.
+func (c *Clone) justBelow(ctx context.Context, a, b string) bool {
+	for range nearby {
+		commit, err := c.cat.contents(ctx, b)
+		if err != nil || commit.kind != "commit" {
+			return false
+		}
+		_, afterTree, _ := strings.Cut(string(commit.data), "\n")
+		line, _, _ := strings.Cut(afterTree, "\n")
+		parent, found := strings.CutPrefix(line, "parent ")
+		if !found || parent == a {
+			return found
+		}
+		b = parent
+	}
+	return false
 }
 
 // Walk bounds a first-parent walk. The zero value goes to the root.

@@ -32,15 +32,14 @@ func committerVars(environ []string) map[string]string {
 func (c *Clone) Committer() (Person, error) { return c.ident() }
 
 func (c *Clone) readIdentity(ctx context.Context) (Person, error) {
-	res, err := c.run(ctx, call{args: []string{"config", "-z", "--get-regexp", `^(user|committer)\.(name|email)$`}})
+	configured, err := c.config(ctx)
 	if err != nil {
 		return Person{}, fmt.Errorf("reading the committer's identity: %w", err)
 	}
-	configured := map[string]string{} // of several values the last one counts
-	for line := range strings.SplitSeq(string(res.Stdout), "\x00") {
-		key, value, _ := strings.Cut(line, "\n")
-		configured[key] = strings.TrimSpace(value)
-	}
+	return c.identity(configured), nil
+}
+
+func (c *Clone) identity(configured map[string]string) Person {
 	named := c.process
 	if c.owned { // git's own variables are the user's, not the server's
 		named = map[string]string{nameVar: named[nameVar], emailVar: named[emailVar]}
@@ -50,5 +49,20 @@ func (c *Clone) readIdentity(ctx context.Context) (Person, error) {
 			configured["committer.name"], configured["user.name"], "chant"),
 		Email: cmp.Or(named[emailVar], named["GIT_COMMITTER_EMAIL"],
 			configured["committer.email"], configured["user.email"], "chant@localhost"),
-	}, nil
+	}
+}
+
+// config reads what we use of the repository's configuration; of several values
+// the last one counts.
+func (c *Clone) config(ctx context.Context) (map[string]string, error) {
+	res, err := c.run(ctx, call{args: []string{"config", "-z", "--get-regexp", `^((user|committer)\.(name|email)|remote\.origin\.(url|fetch))$`}})
+	if err != nil {
+		return nil, err
+	}
+	configured := map[string]string{}
+	for line := range strings.SplitSeq(string(res.Stdout), "\x00") {
+		key, value, _ := strings.Cut(line, "\n")
+		configured[key] = strings.TrimSpace(value)
+	}
+	return configured, nil
 }
