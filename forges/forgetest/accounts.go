@@ -28,7 +28,7 @@ type Person struct{ Name, Email string }
 // Person is the account as its commits name it, with the no-reply address the
 // forge maps back to the account.
 func (u *User) Person() Person {
-	return Person{Name: u.Login, Email: fmt.Sprintf("%d+%s@users.noreply.github.com", u.ID, u.Login)}
+	return Person{Name: u.Login, Email: fmt.Sprintf(u.f.dialect.habits().noreply, u.ID, u.Login)}
 }
 
 // AddEmail makes the forge map a commit address to this account.

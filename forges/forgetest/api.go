@@ -62,7 +62,7 @@ func (f *Forge) handler() http.Handler {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/api/"):
 			f.serveAPI(w, r, routes)
-		case isPage(r.URL.Path):
+		case f.isPage(r.URL.Path):
 			pages.ServeHTTP(w, r)
 		default:
 			f.serveGit(w, r)

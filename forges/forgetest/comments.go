@@ -97,6 +97,9 @@ func (f *Forge) checkBody(resource, body string) *APIError {
 // addComment stores a comment and sends its event. The caller holds mu and has
 // filled everything but id and times.
 func (f *Forge) addComment(c *comment) *APIError {
+	if _, ok := f.dialect.habits().anchors[c.kind]; !ok {
+		return notFound()
+	}
 	if err := f.checkBody(string(c.kind), c.body); err != nil {
 		return err
 	}

@@ -70,8 +70,11 @@ type habits struct {
 	// pull is the page of a pull request behind the repository's: "/pull/%d".
 	// pullRef is where git finds its head: "refs/pull/%d/head".
 	pull, pullRef string
-	// anchors is the fragment of a comment's address by kind, with its id;
-	// the body of a review is under "".
+	// noreply is the address commits of an account carry, of its id and login.
+	noreply string
+	// anchors is the fragment of a comment's address by kind, with its id; the
+	// body of a review is under "". A kind that is not among them does not
+	// exist here.
 	anchors map[CommentKind]string
 	// presser commits what a button of the web pages merges; the zero Person
 	// means whoever pressed it.
@@ -80,8 +83,6 @@ type habits struct {
 	maxBody int
 	// reactions are those the forge knows.
 	reactions []string
-	// inlineReview: each inline comment comes with a review of its own.
-	inlineReview bool
 	// gitMoved is the status of the redirect from a former clone address.
 	gitMoved int
 }

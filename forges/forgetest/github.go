@@ -28,7 +28,8 @@ func (d github) habits() habits {
 		anchors: map[CommentKind]string{
 			IssueComment: "issuecomment-%d", ReviewComment: "discussion_r%d", CommitComment: "commitcomment-%d", "": "pullrequestreview-%d",
 		},
-		presser: Person{Name: "GitHub", Email: "noreply@github.com"}, maxBody: 65536, inlineReview: true,
+		presser: Person{Name: "GitHub", Email: "noreply@github.com"}, maxBody: 65536,
+		noreply: "%d+%s@users.noreply.github.com",
 		reactions: []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"},
 		gitMoved:  http.StatusMovedPermanently,
 	}

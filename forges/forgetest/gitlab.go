@@ -86,7 +86,7 @@ func (d gitlab) habits() habits {
 		anchors: map[CommentKind]string{
 			IssueComment: "note_%d", ReviewComment: "note_%d", CommitComment: "note_%d", "": "note_%d",
 		},
-		maxBody: 1_000_000, gitMoved: http.StatusMovedPermanently,
+		maxBody: 1_000_000, gitMoved: http.StatusMovedPermanently, noreply: "%d-%s@users.noreply.gitlab.com",
 		reactions: []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"},
 	}
 }

@@ -86,10 +86,10 @@ func (d gitlab) renderNote(n *comment) object {
 		o["type"] = "DiscussionNote"
 	}
 	if n.pull == nil {
-		o["noteable_type"], o["noteable_id"], o["commit_id"] = "Commit", nil, n.sha
+		o["noteable_type"], o["noteable_id"], o["commit_id"] = "Commit", nil, n.sha //nolint:misspell // GitLab's spelling
 		return o
 	}
-	o["noteable_type"], o["noteable_id"], o["noteable_iid"] = "MergeRequest", n.pull.id, n.pull.Number
+	o["noteable_type"], o["noteable_id"], o["noteable_iid"] = "MergeRequest", n.pull.id, n.pull.Number //nolint:misspell // GitLab's spelling
 	return o
 }
 

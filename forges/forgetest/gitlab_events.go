@@ -208,7 +208,8 @@ func (d gitlab) noteMessages(ctx context.Context, e event) ([]message, error) {
 	shown := d.renderNote(n)
 	attributes := object{
 		"id": n.id, "note": n.body, "description": n.body, "action": action, "author_id": n.author.ID, "project_id": n.repo.ID,
-		"type": shown["type"], "noteable_type": shown["noteable_type"], "noteable_id": shown["noteable_id"], "commit_id": shown["commit_id"],
+		"noteable_type": shown["noteable_type"], "noteable_id": shown["noteable_id"], //nolint:misspell // GitLab's spelling
+		"type": shown["type"], "commit_id": shown["commit_id"],
 		"created_at": moment(n.created), "updated_at": moment(n.updated), "system": false, "internal": false, "url": n.htmlURL(),
 		"discussion_id": discussionID(cmp.Or(n.inReply, n.id)), "attachment": nil,
 	}

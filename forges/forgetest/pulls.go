@@ -30,6 +30,8 @@ type Pull struct {
 	method   string   // "merge", "squash" or "rebase"; empty when a push merged it
 	commits  []string // shas that reached the base under this pull request
 
+	requested []reviewRequest
+
 	// testMerge is refs/pull/N/merge. GitHub makes it in the background: after
 	// a change it is stale until somebody asked once.
 	testMerge string

@@ -27,6 +27,7 @@ type review struct {
 	sha       string
 	submitted time.Time // zero while pending
 	edited    bool
+	was       string // the state before it was dismissed
 }
 
 func (v *review) snapshot() Review {
@@ -77,7 +78,7 @@ func (f *Forge) dismissReview(v *review, by *User) *APIError {
 	if v.state != "APPROVED" && v.state != "CHANGES_REQUESTED" {
 		return unprocessable("Can not dismiss a commented pull request review")
 	}
-	v.state = "DISMISSED"
+	v.was, v.state = v.state, "DISMISSED"
 	f.tellReview("dismissed", v, by, nil)
 	return nil
 }

@@ -15,15 +15,24 @@ type grant struct {
 	permissions  map[string]string // nil for a personal token
 	repos        map[int64]bool    // nil means all of the installation
 	expires      time.Time         // zero means never
+	scopes       []string          // as the forge names them; nil means all
 	spent        int               // of the hourly budget
 }
 
 // Token gives a personal access token of a person.
-func (f *Forge) Token(u *User) string {
+func (f *Forge) Token(u *User) string { return f.newGrant(&grant{user: u}) }
+
+// ScopedToken gives a personal access token that may no more than its scopes,
+// named as the forge names them, "read:issue".
+func (f *Forge) ScopedToken(u *User, scopes ...string) string {
+	return f.newGrant(&grant{user: u, scopes: scopes})
+}
+
+func (f *Forge) newGrant(g *grant) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	text := fmt.Sprintf("ghp_%d%s", u.ID, randomText(18))
-	f.tokens[text] = &grant{user: u}
+	text := fmt.Sprintf("ghp_%d%s", g.user.ID, randomText(18))
+	f.tokens[text] = g
 	return text
 }
 

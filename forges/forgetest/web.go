@@ -16,9 +16,14 @@ import (
 // the fake listens on loopback only.
 
 // isPage tells the pages from git's own addresses.
-func isPage(path string) bool {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	return path == "/" || len(parts) == 2 || len(parts) == 4 && parts[2] == "pull"
+func (f *Forge) isPage(path string) bool {
+	parts := strings.SplitN(strings.Trim(path, "/"), "/", 3)
+	if path == "/" || len(parts) < 3 {
+		return path == "/" || len(parts) == 2
+	}
+	pull, _, _ := strings.Cut(f.dialect.habits().pull, "%d")
+	number, ok := strings.CutPrefix("/"+parts[2], pull)
+	return ok && !strings.Contains(number, "/")
 }
 
 // pages serves the web pages. Forms of foreign sites are refused.
@@ -39,8 +44,9 @@ func (f *Forge) pages() http.Handler {
 	}
 	mux.HandleFunc("GET /{$}", show(f.homePage))
 	mux.HandleFunc("GET /{owner}/{repo}", show(f.repoPage))
-	mux.HandleFunc("GET /{owner}/{repo}/pull/{number}", show(f.pullPage))
-	mux.HandleFunc("POST /{owner}/{repo}/pull/{number}", f.pullAction)
+	pull := "/{owner}/{repo}" + strings.ReplaceAll(f.dialect.habits().pull, "%d", "{number}")
+	mux.HandleFunc("GET "+pull, show(f.pullPage))
+	mux.HandleFunc("POST "+pull, f.pullAction)
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
