@@ -3,6 +3,7 @@ package gitlab_test
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -137,17 +138,32 @@ func TestACommitterWhoIsNoAuthorIsUnresolved(t *testing.T) {
 func TestAuthorsOfALongMergeRequestAreAllRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for i := range 101 {
+	var history strings.Builder // a hundred commits in one git process; bob's is on the last page
+	for i := range 100 {
 		author := w.alice.Person()
 		if i == 0 {
-			author = w.bob.Person() // the oldest is on the last page
+			author = w.bob.Person()
 		}
-		must(w.repo.CommitAs("topic", map[string]string{"x": strings.Repeat("x", i+1)}, w.alice, author, author, "change"))(t)
+		line := fmt.Sprintf("%s <%s> %d +0000", author.Name, author.Email, 1_800_000_000+i)
+		fmt.Fprintf(&history, "commit refs/heads/topic\nauthor %[1]s\ncommitter %[1]s\ndata 1\nx\n", line)
+		if i == 0 {
+			history.WriteString("from refs/heads/main^0\n")
+		}
 	}
+	cmd := exec.CommandContext(timeout(t), "git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Stdin = w.repo.Dir(), strings.NewReader(history.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	must(w.repo.Commit("other", map[string]string{"x": "x\n"}, w.alice))(t) // the fake looks at its references anew
+	must(w.repo.Commit("topic", map[string]string{"x": "x\n"}, w.alice))(t)
 	p := must(w.repo.OpenPullRequest(w.alice, "topic", "main", "x"))(t)
 	got := must(w.forge.Authors(t.Context(), w.key, p.Number))(t)
 	if !slices.Equal(got.Logins, []string{"alice", "bob"}) || len(got.Unresolved) != 0 {
 		t.Fatalf("%+v", got)
+	}
+	if n := w.Count("POST", "/graphql"); n != 2 {
+		t.Errorf("%d pages", n)
 	}
 }
 

@@ -19,7 +19,6 @@ func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine
 	}
 	change := c.change(repo, &mr.BasicMergeRequest)
 	change.Base, change.FirstTimer = mr.DiffRefs.StartSha, mr.FirstContribution
-	change.Draft = change.Draft || mr.WorkInProgress
 	change.Author.Bot, err = c.isBot(ctx, change.Author.ID)
 	return change, err
 }
@@ -97,7 +96,7 @@ func (c *Conn) change(repo engine.Repo, mr *gogitlab.BasicMergeRequest) engine.C
 	switch mr.State {
 	case "merged":
 		change.State, change.MergeCommit = engine.Merged, landed(mr)
-		change.MergedBy = actor(cmp.Or(mr.MergeUser, mr.MergedBy))
+		change.MergedBy = actor(mr.MergeUser)
 	case "closed":
 		change.State = engine.Closed
 	} // "locked" is an open one that is being merged

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	gogitlab "gitlab.com/gitlab-org/api/client-go"
@@ -175,9 +176,7 @@ func (c *Conn) edited(ctx context.Context, notes []*gogitlab.Note) (map[int64]bo
 		if err != nil {
 			return nil, err
 		}
-		for id, was := range some {
-			edited[id] = was
-		}
+		maps.Copy(edited, some)
 	}
 	return edited, nil
 }

@@ -46,7 +46,7 @@ func (c *Conn) notes(ctx context.Context, repo engine.Repo, number int) ([]*gogi
 // public tells a person's note that everybody sees who sees the place. An
 // internal one is read by fewer people than see what it would do, and GitLab's
 // own hold words of people who did not write them there.
-func public(n *gogitlab.Note) bool { return !n.System && !n.Internal && !n.Confidential }
+func public(n *gogitlab.Note) bool { return !n.System && !n.Internal }
 
 // own is the first of some notes that our own account wrote and that begins with
 // marker; page is where they stand.
