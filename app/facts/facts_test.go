@@ -1,0 +1,113 @@
+package facts_test
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/sql/sqltest"
+)
+
+var repo = engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42}
+
+func clock() time.Time { return time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC) }
+
+// reportOf is a report of a stage in prod.
+func reportOf(t *testing.T, stage report.Stage, status report.Status) report.Report {
+	t.Helper()
+	r, err := report.New(stage, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Status, r.Env, r.Head, r.Base = status, "prod", "0123456789012345678901234567890123456789", "9876543210987654321098765432109876543210"
+	r.Op, r.Gate = "green-012345678901", "pr-apply"
+	return r
+}
+
+// An apply is found by every merge it carries, and the newest that carries one is
+// (pr-loop §6.4).
+func TestTheApplyThatCarriesAMergeIsFoundByIt(t *testing.T) {
+	t.Parallel()
+	f := facts.New(sqltest.Open(t), clock)
+	keep := func(status report.Status, merges ...string) {
+		t.Helper()
+		r := reportOf(t, report.Apply, status)
+		r.Green = &report.Green{Commit: r.Head, Base: r.Base}
+		for _, m := range merges {
+			r.Green.Merges = append(r.Green.Merges, report.Merge{Commit: m})
+		}
+		j := f.NewJournal(repo, "prod", "")
+		if err := f.DB.InTx(t.Context(), func(tx *sql.Tx) error { return j.SaveTx(t.Context(), tx, &usecase.Apply{Report: r}) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(report.Failed, "m1")
+	keep(report.Planned, "m2", "m1")
+	keep(report.Nothing)
+	for _, merge := range []string{"m1", "m2"} {
+		run, found, err := f.RunCarrying(t.Context(), repo, "prod", "", merge)
+		if err != nil || !found || run.Apply.Report.Status != report.Planned || run.Status != usecase.RunRunning {
+			t.Errorf("%s: %+v, found %v, %v", merge, run, found, err)
+		}
+	}
+	for what, ask := range map[string][3]string{"another env": {"staging", "", "m1"}, "another project": {"prod", "net", "m1"}, "another merge": {"prod", "", "m3"}} {
+		if run, found, err := f.RunCarrying(t.Context(), repo, ask[0], ask[1], ask[2]); err != nil || found {
+			t.Errorf("%s: found %v, %v: %+v", what, found, err, run)
+		}
+	}
+}
+
+// What was planned is read back as it was shown, each plan by what asks for it.
+func TestAPlanIsReadBackAsItWasShown(t *testing.T) {
+	t.Parallel()
+	f := facts.New(sqltest.Open(t), clock)
+	save := func(head, tip string, plans ...usecase.PullPlan) {
+		t.Helper()
+		err := f.SavePlans(t.Context(), repo, 7, head, "main", tip, plans, usecase.Trust{Changed: true}, func(*sql.Tx) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := func(env, member, hex string) usecase.PullPlan {
+		r := reportOf(t, report.Plan, report.Planned)
+		var err error
+		if r.Digest, err = digest.Parse("jcs1-sha256:" + hex + "00112233445566778899aabbccddeeff00112233445566778899aabbccddee"); err != nil {
+			t.Fatal(err)
+		}
+		r.Env, r.Member = env, member
+		return usecase.PullPlan{Policy: usecase.Policy{Env: project.Env{Name: env}}, Member: member, Report: r, Tree: "tree of " + hex}
+	}
+	save("h1", "b1", plan("prod", "", "aa"))
+	save("h2", "b1", plan("prod", "", "bb"), plan("staging", "", "bb"))
+	save("h2", "b2", plan("prod", "", "cc"))
+
+	kept, err := f.Planned(t.Context(), repo, 7, "h2", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range kept {
+		got = append(got, k.Env+" "+k.Tree+" at "+k.BaseTip)
+		if !k.TrustChanged || k.Head != "h2" || k.Report.Status != report.Planned {
+			t.Errorf("%+v", k)
+		}
+	}
+	if diff := cmp.Diff([]string{"staging tree of bb at b1", "prod tree of cc at b2"}, got); diff != "" {
+		t.Errorf("plans of h2 (-want +got):\n%s", diff)
+	}
+	earlier, err := f.Earlier(t.Context(), repo, 7, "prod", "", kept[1].Report.Digest)
+	if err != nil || len(earlier) != 2 || earlier[0].Tree != "tree of bb" || earlier[1].Head != "h1" {
+		t.Errorf("earlier plans: %+v, %v", earlier, err)
+	}
+	if p, found, err := f.PullPlan(t.Context(), repo, 7, "h9", "prod", ""); err != nil || found {
+		t.Errorf("a head that was not planned: %+v, %v, %v", p, found, err)
+	}
+}
