@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/chant-bot/chant/app/config"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -30,6 +31,9 @@ type checkout struct {
 // open opens the repository around the working directory. The forge is left
 // out.
 func (h *Host) open(ctx context.Context) (*checkout, error) {
+	if err := config.Mistyped(h.Environ); err != nil {
+		return nil, &ExitError{Code: Misused, Err: err}
+	}
 	top, err := topOf(h.Dir)
 	if err != nil {
 		return nil, err

@@ -160,6 +160,19 @@ func TestAVariableThatSomebodyReadsIsNoMistake(t *testing.T) {
 	}
 }
 
+func TestAMistypedVariableIsRefusedWithoutAConfiguration(t *testing.T) {
+	t.Parallel()
+	err := config.Mistyped([]string{"CHANT_WRITEABLE=/s", "CHANT_PASSENV=X", "CHANT_WRITABLE=/s", "CHANT_WEBHOOK_SECRET=s", "CHANT_TERRAFORM=tofu", "HANT_ENV=x"})
+	want := "environment variable CHANT_PASSENV: nothing reads it; did you mean CHANT_PASS_ENV?\n" +
+		"environment variable CHANT_WRITEABLE: nothing reads it; did you mean CHANT_WRITABLE?"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := config.Mistyped([]string{"CHANT_CONFIG=x", "CHANT_SOMETHING_ELSE=y"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASecretIsNeverPrinted(t *testing.T) {
 	t.Parallel()
 	const hidden = "hunter2-hunter2-hunter2"

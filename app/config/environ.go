@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,23 +34,46 @@ var serviceVariable = regexp.MustCompile(`^CHANT_(?:SERVICE_HOST|SERVICE_PORT(?:
 // strangers refuses a CHANT_ variable nobody reads, as an unknown key of the file
 // is refused: it is a setting that somebody believes to be in force.
 func (c *Config) strangers(env map[string]string) []error {
-	known := ProgramVariables()
-	for _, f := range Fields() {
-		known = append(known, f.Env)
-	}
+	known := knownVariables()
 	c.secrets(func(_ string, s *Secret) {
 		if name, ok := strings.CutPrefix(s.text, "env:"); ok {
 			known = append(known, name)
 		}
 	})
 	var errs []error
-	for name := range env {
-		if !strings.HasPrefix(name, "CHANT_") || slices.Contains(known, name) || serviceVariable.MatchString(name) {
+	for name, value := range env {
+		if !strings.HasPrefix(name, "CHANT_") || value == "" || slices.Contains(known, name) || serviceVariable.MatchString(name) {
 			continue
 		}
 		errs = append(errs, fmt.Errorf("environment variable %s: there is no such setting, and no secret is read from it%s", name, meant(name, known)))
 	}
 	return sorted(errs)
+}
+
+func knownVariables() []string {
+	known := ProgramVariables()
+	for _, f := range Fields() {
+		known = append(known, f.Env)
+	}
+	return known
+}
+
+// slip is how many letters off a variable may be to be taken for a mistyped one.
+const slip = 2
+
+// Mistyped refuses variables that are nearly ones we read. It is for commands
+// without a configuration, beside which a variable of any other name may be a
+// secret that the server's refers to.
+func Mistyped(environ []string) error {
+	known := knownVariables()
+	var errs []error
+	for name, value := range variables(environ) {
+		near := func(k string) bool { return edits(name, k) <= slip }
+		if strings.HasPrefix(name, "CHANT_") && value != "" && !slices.Contains(known, name) && slices.ContainsFunc(known, near) {
+			errs = append(errs, fmt.Errorf("environment variable %s: nothing reads it%s", name, meant(name, known)))
+		}
+	}
+	return errors.Join(sorted(errs)...)
 }
 
 // meant asks after the name that takes the fewest edits to become this one, of
