@@ -72,8 +72,8 @@ func (h *Host) stepSummary(body string) {
 	if err != nil {
 		return
 	}
-	defer f.Close()
 	_, _ = f.WriteString(body + "\n\n")
+	_ = f.Close()
 }
 
 // plannedPull is a planned pull request.
