@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/forges/forgetest"
 )
 
@@ -106,6 +107,35 @@ func TestAnApprovalThatFallsBetweenWavesStopsTheNext(t *testing.T) {
 				t.Errorf("the ledger says %s was applied (soundness I10)", got)
 			}
 		})
+	}
+}
+
+// A run that was taken over while a wave ran starts nothing more of its own plan:
+// a fresh one decides (decision 18, soundness I6).
+func TestARunTakenOverBetweenWavesStartsNoMoreOfItsPlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, project{roots: []root{{name: "first", tf: plain("one")}, {name: "second", tf: plain("one"), after: []string{"first"}}}}, settings{})
+	w.start()
+	pr := w.propose("two", map[string]string{"roots/first/main.tf": plain("two"), "roots/second/main.tf": plain("two")})
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	running := w.tool.at(t, "apply", "start")
+	w.green(merge)
+	running.wait(w.ctx)
+	planned := w.tool.runs("plan")
+	path := record.AttemptPath("", "prod")
+	other := must(record.ParseAttempt([]byte(w.git("show", ledgerRef+":"+path))))(t)
+	other.Token = "another server's"
+	must(w.Repo.Commit("chant/lifecycle", map[string]string{path: string(other.JSON())}, w.Bob))(t)
+	running.release()
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	w.holds("first", "two")
+	w.holds("second", "two")
+	if n := w.tool.runs("plan") - planned; n == 0 {
+		t.Error("the second wave applied the plan of a run that was over")
+	}
+	if n := w.tool.runs("apply"); n != 2 {
+		t.Errorf("terraform applied %d times, want once each", n)
 	}
 }
 
