@@ -84,6 +84,9 @@ func (s *Server) fault(err error) (ref string) {
 	return ref
 }
 
+// serverLock is held in the state directory by the server that uses it.
+const serverLock = "server.lock"
+
 // openState takes the state directory for this process and opens the database.
 func (s *Server) openState(ctx context.Context) error {
 	for _, dir := range []string{"", "clones", "runs", "locks"} {
@@ -105,7 +108,7 @@ const handover = 5 * time.Second
 // takeState locks the state directory for this process, and writes its number
 // into the lock for one that comes too late.
 func (s *Server) takeState(ctx context.Context) error {
-	path := filepath.Join(s.config.StateDir, "server.lock")
+	path := filepath.Join(s.config.StateDir, serverLock)
 	short, cancel := context.WithTimeout(ctx, handover)
 	defer cancel()
 	lock, err := exec.LockFile(short, path)

@@ -31,6 +31,7 @@ type commands struct {
 	Ledger     ledgerCmd     `cmd:"" help:"The branch that keeps approvals and records."`
 	ChangeSet  changeSetCmd  `cmd:"" name:"change-set" help:"Parts, documents and digests."`
 	Config     configCmd     `cmd:"" help:"The server's configuration."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the server's database up to date, or move it to PostgreSQL."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 

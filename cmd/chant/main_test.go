@@ -37,6 +37,9 @@ func TestScripts(t *testing.T) {
 			"setenv":   setenv,
 			"exitcode": exitcode,
 			"forge":    new(fakes).command,
+			"postgres": postgres,
+			"filled":   filled,
+			"pulls":    pulls,
 		},
 	})
 }

@@ -95,9 +95,13 @@ type textConn struct{ *stdlib.Conn }
 // driver to convert.
 func (textConn) CheckNamedValue(v *driver.NamedValue) error {
 	if text, ok := v.Value.(string); ok {
-		v.Value = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+		v.Value = plainText(text)
 	}
 	return nil
+}
+
+func plainText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 func readOnly(config *pgx.ConnConfig) *pgx.ConnConfig {
@@ -112,7 +116,11 @@ func shown(source string) string {
 	if err != nil { // whose text quotes the URL
 		return "of this URL"
 	}
-	return u.Redacted()
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	u.RawQuery = "" // a password may be among the parameters too
+	return u.String()
 }
 
 // migratePostgres runs our migrations and, as one of them, the queue's. Of
