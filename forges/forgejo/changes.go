@@ -18,12 +18,13 @@ func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine
 	}
 	r := request{fmt.Sprintf("reading %s#%d", repo.FullName(), number), needsRepository}
 	pull, err := get(ctx, c, repo, r, func(client *gitea.Client, owner, name string) (*gitea.PullRequest, *gitea.Response, error) {
-		return client.GetPullRequest(owner, name, int64(number))
+		pull, resp, err := client.GetPullRequest(owner, name, int64(number))
+		return pull, resp, ofRepo(repo, err, pull)
 	})
 	if err != nil {
 		return engine.Change{}, err
 	}
-	changes, err := c.changes(ctx, repo, []*gitea.PullRequest{pull})
+	changes, err := c.changes(ctx, []*gitea.PullRequest{pull})
 	if err != nil {
 		return engine.Change{}, err
 	}
@@ -35,12 +36,13 @@ func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine
 func (c *Conn) OpenChanges(ctx context.Context, repo engine.Repo) ([]engine.Change, error) {
 	r := request{"listing the open pull requests of " + repo.FullName(), needsRepository}
 	pulls, err := every(ctx, c, repo, r, func(client *gitea.Client, owner, name string, at gitea.ListOptions) ([]*gitea.PullRequest, *gitea.Response, error) {
-		return client.ListRepoPullRequests(owner, name, gitea.ListPullRequestsOptions{ListOptions: at, State: gitea.StateOpen, Sort: "oldest"})
+		pulls, resp, err := client.ListRepoPullRequests(owner, name, gitea.ListPullRequestsOptions{ListOptions: at, State: gitea.StateOpen, Sort: "oldest"})
+		return pulls, resp, ofRepo(repo, err, pulls...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.changes(ctx, repo, pulls)
+	return c.changes(ctx, pulls)
 }
 
 // ChangesOfCommit lists the pull request that was merged as a commit: the
@@ -52,7 +54,8 @@ func (c *Conn) ChangesOfCommit(ctx context.Context, repo engine.Repo, sha string
 	}
 	r := request{"finding the pull request of " + sha, needsRepository}
 	pull, err := get(ctx, c, repo, r, func(client *gitea.Client, owner, name string) (*gitea.PullRequest, *gitea.Response, error) {
-		return client.GetCommitPullRequest(owner, name, sha)
+		pull, resp, err := client.GetCommitPullRequest(owner, name, sha)
+		return pull, resp, ofRepo(repo, err, pull)
 	})
 	if errors.Is(err, forges.ErrNotFound) {
 		return nil, nil
@@ -60,10 +63,24 @@ func (c *Conn) ChangesOfCommit(ctx context.Context, repo engine.Repo, sha string
 	if err != nil {
 		return nil, err
 	}
-	return c.changes(ctx, repo, []*gitea.PullRequest{pull})
+	return c.changes(ctx, []*gitea.PullRequest{pull})
 }
 
-func (c *Conn) changes(ctx context.Context, repo engine.Repo, pulls []*gitea.PullRequest) ([]engine.Change, error) {
+// ofRepo refuses pull requests that were read under a name another repository
+// took, as if nothing had been found.
+func ofRepo(repo engine.Repo, err error, pulls ...*gitea.PullRequest) error {
+	if err != nil {
+		return err
+	}
+	for _, p := range pulls {
+		if p.Base == nil || p.Base.Repository == nil || repo.ID > 0 && p.Base.Repository.ID != repo.ID {
+			return fmt.Errorf("#%d is of another repository: %w", p.Index, forges.ErrNotFound)
+		}
+	}
+	return nil
+}
+
+func (c *Conn) changes(ctx context.Context, pulls []*gitea.PullRequest) ([]engine.Change, error) {
 	seen := map[int64]bool{} // a list that moves while it is read repeats items
 	var changes []engine.Change
 	for _, p := range pulls {
@@ -71,7 +88,7 @@ func (c *Conn) changes(ctx context.Context, repo engine.Repo, pulls []*gitea.Pul
 			continue
 		}
 		seen[p.ID] = true
-		change, err := c.change(ctx, repo, p)
+		change, err := c.change(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -80,12 +97,7 @@ func (c *Conn) changes(ctx context.Context, repo engine.Repo, pulls []*gitea.Pul
 	return changes, nil
 }
 
-// change maps a pull request. What is not of the repository asked for was read
-// under a name that another one took.
-func (c *Conn) change(ctx context.Context, repo engine.Repo, p *gitea.PullRequest) (engine.Change, error) {
-	if p.Base == nil || p.Base.Repository == nil || repo.ID > 0 && p.Base.Repository.ID != repo.ID {
-		return engine.Change{}, fmt.Errorf("reading %s#%d: the answer is of another repository: %w", repo.FullName(), p.Index, forges.ErrNotFound)
-	}
+func (c *Conn) change(ctx context.Context, p *gitea.PullRequest) (engine.Change, error) {
 	change := engine.Change{
 		Repo: c.repo(p.Base.Repository), Number: int(p.Index), Title: p.Title, URL: p.HTMLURL,
 		Base: p.Base.Sha, BaseBranch: p.Base.Ref, Author: actor(p.Poster), Draft: p.Draft, State: engine.Open,
