@@ -64,7 +64,12 @@ func (s *sites) Open(ctx context.Context, key string) (*usecase.Site, error) {
 		return nil, err
 	}
 	if !s.serves(repo.Repo) {
-		return nil, fmt.Errorf("repository %s is not on the allow-list: %w", repo.FullName(), store.ErrNotFound)
+		if err := s.recall(ctx); err != nil { // another replica may know it by its listed name
+			return nil, err
+		}
+		if !s.serves(repo.Repo) {
+			return nil, fmt.Errorf("repository %s is not on the allow-list: %w", repo.FullName(), store.ErrNotFound)
+		}
 	}
 	forge, err := s.forge.For(ctx, repo.Repo)
 	if err != nil {
@@ -167,7 +172,8 @@ func listing(repo engine.Repo) string {
 }
 
 // recall reads what the names of the allow-list resolved to in an earlier
-// process. A name that was taken from the list serves nothing any more.
+// process, or in another one. A name that was taken from the list serves nothing
+// any more.
 func (s *sites) recall(ctx context.Context) error {
 	for _, name := range s.config.Repositories {
 		setting := listing(named(s.config.Instance(), name))
@@ -178,7 +184,9 @@ func (s *sites) recall(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.mu.Lock()
 		s.served[setting] = string(key)
+		s.mu.Unlock()
 	}
 	return nil
 }

@@ -1,12 +1,16 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/chant-bot/chant/app/config"
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/forges"
+	"github.com/chant-bot/chant/sql/sqltest"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -61,4 +65,36 @@ func TestWhatIsServedIsToldWhileACloneOpens(t *testing.T) {
 		t.Error(err)
 	}
 	opening.clone.Close()
+}
+
+// noForge is installed nowhere.
+type noForge struct{}
+
+func (noForge) For(context.Context, engine.Repo) (forges.Forge, error) {
+	return nil, forges.ErrNotFound
+}
+func (noForge) Forget(int64) {}
+
+// One replica learned what a listed name stands for, then the repository was
+// renamed, and another one works on it.
+func TestWhatAnotherReplicaLearnedOfTheAllowListCountsHere(t *testing.T) {
+	t.Parallel()
+	d := sqltest.Open(t)
+	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42, Owner: "acme", Name: "platform"}
+	s := &sites{
+		config: &config.Config{GitHub: config.GitHub{WebURL: "https://github.com"}, Repositories: []string{"acme/infra"}},
+		forge:  noForge{}, repos: store.NewRepos(d), settings: store.NewSettings(d), served: map[string]string{},
+	}
+	if err := s.repos.Upsert(t.Context(), d.Write, store.Repo{Repo: repo}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(t.Context(), repo.Key()); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("nobody listed it: %v", err)
+	}
+	if err := s.settings.Put(t.Context(), d.Write, "listed github.com/acme/infra", []byte(repo.Key()), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(t.Context(), repo.Key()); !errors.Is(err, forges.ErrNotFound) {
+		t.Errorf("it is not taken for listed: %v", err)
+	}
 }
