@@ -27,24 +27,17 @@ type world struct {
 	conn            *forgejo.Conn
 }
 
-// both runs a test against Forgejo and against Gitea: the adapter asks neither
-// which one it is.
-func both(t *testing.T, test func(t *testing.T, w world)) {
-	t.Helper()
-	for name, start := range map[string]func(forgetest.Options) (*forgetest.Forge, error){
+// servers are the two the adapter speaks to; it asks neither which one it is.
+func servers() map[string]func(forgetest.Options) (*forgetest.Forge, error) {
+	return map[string]func(forgetest.Options) (*forgetest.Forge, error){
 		"Forgejo": forgetest.NewForgejo, "Gitea": forgetest.NewGitea,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := must(start(forgetest.Options{Dir: t.TempDir()}))(t)
-			t.Cleanup(func() { _ = f.Close() })
-			test(t, newWorld(t, f))
-		})
 	}
 }
 
-func newWorld(t *testing.T, f *forgetest.Forge) world {
+func newWorld(t *testing.T, start func(forgetest.Options) (*forgetest.Forge, error)) world {
 	t.Helper()
+	f := must(start(forgetest.Options{Dir: t.TempDir()}))(t)
+	t.Cleanup(func() { _ = f.Close() })
 	w := world{Forge: f, alice: f.User("alice"), bob: f.User("bob"), bot: f.User("chant")}
 	w.repo = must(f.CreateRepo("acme", "infra"))(t)
 	w.repo.SetPermission(w.alice, "write")
@@ -84,31 +77,39 @@ func (w world) change(t *testing.T, p *forgetest.Pull) engine.Change {
 
 func TestAChangeIsReadAsItStands(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		p := w.pull(t, "topic")
-		want := engine.Change{
-			Repo: w.key, Number: 1, Title: "Change topic", URL: p.URL(), Head: p.Head(), HeadBranch: "topic",
-			Base: must(w.repo.Head("main"))(t), BaseBranch: "main", State: engine.Open, FirstTimer: true,
-			Author: engine.Actor{ID: w.alice.ID, Login: "alice"},
-		}
-		if diff := cmp.Diff(want, w.change(t, p)); diff != "" {
-			t.Fatal(diff)
-		}
-		if open := must(w.conn.OpenChanges(t.Context(), w.key))(t); len(open) != 1 || open[0] != want {
-			t.Fatalf("open: %+v", open)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			want := engine.Change{
+				Repo: w.key, Number: 1, Title: "Change topic", URL: p.URL(), Head: p.Head(), HeadBranch: "topic",
+				Base: must(w.repo.Head("main"))(t), BaseBranch: "main", State: engine.Open, FirstTimer: true,
+				Author: engine.Actor{ID: w.alice.ID, Login: "alice"},
+			}
+			if diff := cmp.Diff(want, w.change(t, p)); diff != "" {
+				t.Fatal(diff)
+			}
+			if open := must(w.conn.OpenChanges(t.Context(), w.key))(t); len(open) != 1 || open[0] != want {
+				t.Fatalf("open: %+v", open)
+			}
+		})
+	}
 }
 
 func TestADraftIsATitlesPrefix(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		p := w.pull(t, "topic")
-		p.SetDraft(true, w.alice)
-		if got := w.change(t, p); !got.Draft || got.Title != "WIP: Change topic" {
-			t.Fatalf("%+v", got)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			p.SetDraft(true, w.alice)
+			if got := w.change(t, p); !got.Draft || got.Title != "WIP: Change topic" {
+				t.Fatalf("%+v", got)
+			}
+		})
+	}
 }
 
 func TestTheMergeCommitIsThereOnlyAfterTheMerge(t *testing.T) {
@@ -116,147 +117,179 @@ func TestTheMergeCommitIsThereOnlyAfterTheMerge(t *testing.T) {
 	for _, method := range []string{"merge", "squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
-			both(t, func(t *testing.T, w world) {
-				p := w.pull(t, "topic")
-				for range 2 { // the first read makes the test merge
-					if got := w.change(t, p); got.MergeCommit != "" {
-						t.Fatalf("an open pull request has merge commit %s", got.MergeCommit)
+			for name, start := range servers() {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, start)
+					p := w.pull(t, "topic")
+					for range 2 { // the first read makes the test merge
+						if got := w.change(t, p); got.MergeCommit != "" {
+							t.Fatalf("an open pull request has merge commit %s", got.MergeCommit)
+						}
 					}
-				}
-				sha := must(p.Merge(method, w.bob))(t)
-				got := w.change(t, p)
-				if got.State != engine.Merged || got.MergeCommit != sha || got.MergedBy.ID != w.bob.ID {
-					t.Fatalf("merged as %+v, want %s by bob", got, sha)
-				}
-				found := must(w.conn.ChangesOfCommit(t.Context(), w.key, sha))(t)
-				if len(found) != 1 || found[0].Number != p.Number || found[0].MergeCommit != sha {
-					t.Fatalf("of the commit: %+v", found)
-				}
-			})
+					sha := must(p.Merge(method, w.bob))(t)
+					got := w.change(t, p)
+					if got.State != engine.Merged || got.MergeCommit != sha || got.MergedBy.ID != w.bob.ID {
+						t.Fatalf("merged as %+v, want %s by bob", got, sha)
+					}
+					found := must(w.conn.ChangesOfCommit(t.Context(), w.key, sha))(t)
+					if len(found) != 1 || found[0].Number != p.Number || found[0].MergeCommit != sha {
+						t.Fatalf("of the commit: %+v", found)
+					}
+				})
+			}
 		})
 	}
 }
 
 func TestACommitThatNoMergeMadeHasNoChange(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		p := w.pull(t, "topic")
-		for _, sha := range []string{p.Head(), must(w.repo.Head("main"))(t), strings.Repeat("0", 40)} {
-			if found := must(w.conn.ChangesOfCommit(t.Context(), w.key, sha))(t); len(found) != 0 {
-				t.Errorf("%s: %+v", sha, found)
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			for _, sha := range []string{p.Head(), must(w.repo.Head("main"))(t), strings.Repeat("0", 40)} {
+				if found := must(w.conn.ChangesOfCommit(t.Context(), w.key, sha))(t); len(found) != 0 {
+					t.Errorf("%s: %+v", sha, found)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestAClosedChangeIsClosed(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		p := w.pull(t, "topic")
-		if err := p.Close(w.alice); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.change(t, p); got.State != engine.Closed || got.MergeCommit != "" {
-			t.Fatalf("%+v", got)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			if err := p.Close(w.alice); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.change(t, p); got.State != engine.Closed || got.MergeCommit != "" {
+				t.Fatalf("%+v", got)
+			}
+		})
+	}
 }
 
 func TestAForkAndADeletedForkAreForks(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		mallory := w.User("mallory")
-		fork := must(w.repo.Fork(mallory))(t)
-		must(fork.Commit("evil", map[string]string{"x.tf": "x\n"}, mallory))(t)
-		p := must(w.repo.OpenFromFork(mallory, fork, "evil", "main", "Trust me"))(t)
-		if got := w.change(t, p); !got.Fork || !got.FirstTimer || got.HeadBranch != "evil" {
-			t.Fatalf("from a fork: %+v", got)
-		}
-		fork.Delete()
-		w.DeleteUser(mallory)
-		if got := w.change(t, p); !got.Fork || got.Author != (engine.Actor{}) || got.Head != p.Head() {
-			t.Fatalf("from a deleted fork of a deleted account: %+v", got)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			mallory := w.User("mallory")
+			fork := must(w.repo.Fork(mallory))(t)
+			must(fork.Commit("evil", map[string]string{"x.tf": "x\n"}, mallory))(t)
+			p := must(w.repo.OpenFromFork(mallory, fork, "evil", "main", "Trust me"))(t)
+			if got := w.change(t, p); !got.Fork || !got.FirstTimer || got.HeadBranch != "evil" {
+				t.Fatalf("from a fork: %+v", got)
+			}
+			fork.Delete()
+			w.DeleteUser(mallory)
+			if got := w.change(t, p); !got.Fork || got.Author != (engine.Actor{}) || got.Head != p.Head() {
+				t.Fatalf("from a deleted fork of a deleted account: %+v", got)
+			}
+		})
+	}
 }
 
 // A push to refs/for needs no more than reading, and the head it makes is said
 // to be in the base repository.
 func TestAHeadWithoutABranchIsAForks(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		mallory := w.User("mallory")
-		fork := must(w.repo.Fork(mallory))(t)
-		must(fork.Commit("evil", map[string]string{"x.tf": "x\n"}, mallory))(t)
-		p := must(w.repo.OpenWithoutBranch(mallory, fork, "evil", "main", "Trust me"))(t)
-		if got := w.change(t, p); !got.Fork || got.HeadBranch != "" || got.Head != p.Head() {
-			t.Fatalf("%+v", got)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			mallory := w.User("mallory")
+			fork := must(w.repo.Fork(mallory))(t)
+			must(fork.Commit("evil", map[string]string{"x.tf": "x\n"}, mallory))(t)
+			p := must(w.repo.OpenWithoutBranch(mallory, fork, "evil", "main", "Trust me"))(t)
+			if got := w.change(t, p); !got.Fork || got.HeadBranch != "" || got.Head != p.Head() {
+				t.Fatalf("%+v", got)
+			}
+		})
+	}
 }
 
 func TestAnAuthorIsNoFirstTimerOnceMerged(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		first, second := w.pull(t, "first"), w.pull(t, "second")
-		closed := w.pull(t, "closed")
-		if err := closed.Close(w.alice); err != nil {
-			t.Fatal(err)
-		}
-		if !w.change(t, second).FirstTimer {
-			t.Fatal("a closed pull request counts as merged")
-		}
-		must(first.Merge("squash", w.bob))(t)
-		for range 2 {
-			if w.change(t, second).FirstTimer {
-				t.Fatal("a merged one does not count")
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			first, second := w.pull(t, "first"), w.pull(t, "second")
+			closed := w.pull(t, "closed")
+			if err := closed.Close(w.alice); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if asked := w.Count("GET", "/issues"); asked != 2 {
-			t.Fatalf("asked %d times what stays true", asked)
-		}
-	})
+			if !w.change(t, second).FirstTimer {
+				t.Fatal("a closed pull request counts as merged")
+			}
+			must(first.Merge("squash", w.bob))(t)
+			for range 2 {
+				if w.change(t, second).FirstTimer {
+					t.Fatal("a merged one does not count")
+				}
+			}
+			if asked := w.Count("GET", "/issues"); asked != 2 {
+				t.Fatalf("asked %d times what stays true", asked)
+			}
+		})
+	}
 }
 
 func TestABranchThatIsGoneLeavesTheHead(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		p := w.pull(t, "topic")
-		head := p.Head()
-		must(p.Merge("squash", w.bob))(t)
-		if err := w.repo.DeleteBranch("topic", w.bob); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.change(t, p); got.Head != head || got.HeadBranch != "topic" || got.Fork {
-			t.Fatalf("%+v", got)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			head := p.Head()
+			must(p.Merge("squash", w.bob))(t)
+			if err := w.repo.DeleteBranch("topic", w.bob); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.change(t, p); got.Head != head || got.HeadBranch != "topic" || got.Fork {
+				t.Fatalf("%+v", got)
+			}
+		})
+	}
 }
 
 func TestListsAreReadToTheirEnd(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		p := w.pull(t, "topic")
-		for i := range 53 {
-			must(w.As(w.bob).Comment(p, fmt.Sprint("comment ", i)))(t)
-			must(w.As(w.bob).Review(p, "COMMENT", fmt.Sprint("review ", i)))(t)
-			must(w.repo.SetCheck(p.Head(), fmt.Sprint("unit ", i), "completed", "success"))(t)
-		}
-		// One that is not submitted is counted and not shown.
-		must(w.As(w.alice).StartReview(p, "not yet"))(t)
-		if got := must(w.conn.Reviews(t.Context(), w.key, p.Number))(t); len(got) != 53 {
-			t.Errorf("%d reviews", len(got))
-		}
-		if got := must(w.conn.CheckRuns(t.Context(), w.key, p.Head()))(t); len(got) != 53 {
-			t.Errorf("%d runs", len(got))
-		}
-		if got := must(w.conn.RecentComments(t.Context(), w.key, p.Number))(t); len(got) != 106 {
-			t.Errorf("%d comments", len(got))
-		}
-		if pages := w.Count("GET", "/issues/{number}/comments"); pages != 1 {
-			t.Errorf("the one page of comments was read %d times", pages)
-		}
-	})
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			for i := range 53 {
+				must(w.As(w.bob).Comment(p, fmt.Sprint("comment ", i)))(t)
+				must(w.As(w.bob).Review(p, "COMMENT", fmt.Sprint("review ", i)))(t)
+				must(w.repo.SetCheck(p.Head(), fmt.Sprint("unit ", i), "completed", "success"))(t)
+			}
+			// One that is not submitted is counted and not shown.
+			must(w.As(w.alice).StartReview(p, "not yet"))(t)
+			if got := must(w.conn.Reviews(t.Context(), w.key, p.Number))(t); len(got) != 53 {
+				t.Errorf("%d reviews", len(got))
+			}
+			if got := must(w.conn.CheckRuns(t.Context(), w.key, p.Head()))(t); len(got) != 53 {
+				t.Errorf("%d runs", len(got))
+			}
+			if got := must(w.conn.RecentComments(t.Context(), w.key, p.Number))(t); len(got) != 106 {
+				t.Errorf("%d comments", len(got))
+			}
+			if pages := w.Count("GET", "/issues/{number}/comments"); pages != 1 {
+				t.Errorf("the one page of comments was read %d times", pages)
+			}
+		})
+	}
 }
 
 func TestWrongConfigurationIsNamed(t *testing.T) {
@@ -282,42 +315,50 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 
 func TestWhatIsOfAnotherInstanceIsRefused(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		foreign := w.key
-		foreign.Instance.Host = "other.acme.test"
-		_, forErr := w.conn.For(t.Context(), foreign)
-		_, changeErr := w.conn.Change(t.Context(), foreign, 1)
-		_, noteErr := w.conn.CreateNote(t.Context(), foreign, 1, "x")
-		_, headerErr := w.conn.GitHeader(t.Context(), foreign)
-		for _, err := range []error{forErr, changeErr, noteErr, headerErr} {
-			if err == nil || !strings.Contains(err.Error(), "is not on "+instance.String()) {
-				t.Errorf("%v", err)
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			foreign := w.key
+			foreign.Instance.Host = "other.acme.test"
+			_, forErr := w.conn.For(t.Context(), foreign)
+			_, changeErr := w.conn.Change(t.Context(), foreign, 1)
+			_, noteErr := w.conn.CreateNote(t.Context(), foreign, 1, "x")
+			_, headerErr := w.conn.GitHeader(t.Context(), foreign)
+			for _, err := range []error{forErr, changeErr, noteErr, headerErr} {
+				if err == nil || !strings.Contains(err.Error(), "is not on "+instance.String()) {
+					t.Errorf("%v", err)
+				}
 			}
-		}
-		if asked := len(w.Requests()); asked != 0 {
-			t.Errorf("asked the wrong server: %v", w.Requests())
-		}
-	})
+			if asked := len(w.Requests()); asked != 0 {
+				t.Errorf("asked the wrong server: %v", w.Requests())
+			}
+		})
+	}
 }
 
 func TestWhatIsNotThereIsNotFound(t *testing.T) {
 	t.Parallel()
-	both(t, func(t *testing.T, w world) {
-		hidden := must(w.CreateRepo("secret", "vault"))(t)
-		gone := engine.Repo{Instance: instance, ID: hidden.ID, Owner: "secret", Name: "vault"}
-		ref := engine.CommentRef{Kind: engine.IssueComment, ID: 42, Number: 1}
-		_, change := w.conn.Change(t.Context(), w.key, 99)
-		_, _, repository := w.conn.Repository(t.Context(), gone)
-		_, comment := w.conn.Comment(t.Context(), w.key, ref)
-		_, edit := w.conn.EditNote(t.Context(), w.key, 1, 42, "x")
-		_, write := w.conn.CreateNote(t.Context(), gone, 1, "x")
-		for name, err := range map[string]error{
-			"change": change, "repository": repository, "comment": comment, "edit": edit, "write": write,
-			"status": w.conn.SetStatus(t.Context(), w.key, strings.Repeat("0", 40), forges.Status{Context: "chant/plan", State: forges.StatusSuccess}),
-		} {
-			if !errors.Is(err, forges.ErrNotFound) {
-				t.Errorf("%s: %v", name, err)
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			hidden := must(w.CreateRepo("secret", "vault"))(t)
+			gone := engine.Repo{Instance: instance, ID: hidden.ID, Owner: "secret", Name: "vault"}
+			ref := engine.CommentRef{Kind: engine.IssueComment, ID: 42, Number: 1}
+			_, change := w.conn.Change(t.Context(), w.key, 99)
+			_, _, repository := w.conn.Repository(t.Context(), gone)
+			_, comment := w.conn.Comment(t.Context(), w.key, ref)
+			_, edit := w.conn.EditNote(t.Context(), w.key, 1, 42, "x")
+			_, write := w.conn.CreateNote(t.Context(), gone, 1, "x")
+			for name, err := range map[string]error{
+				"change": change, "repository": repository, "comment": comment, "edit": edit, "write": write,
+				"status": w.conn.SetStatus(t.Context(), w.key, strings.Repeat("0", 40), forges.Status{Context: "chant/plan", State: forges.StatusSuccess}),
+			} {
+				if !errors.Is(err, forges.ErrNotFound) {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
-		}
-	})
+		})
+	}
 }

@@ -94,7 +94,9 @@ func (d forgejo) allow(c *call, rt route) *APIError {
 	return nil
 }
 
-func denied(message string) *APIError { return &APIError{Status: http.StatusForbidden, Message: message} }
+func denied(message string) *APIError {
+	return &APIError{Status: http.StatusForbidden, Message: message}
+}
 
 // paging writes the length of the list always, and the links only when there
 // is more (test-peers, fact 7).

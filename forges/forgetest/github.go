@@ -29,7 +29,7 @@ func (d github) habits() habits {
 			IssueComment: "issuecomment-%d", ReviewComment: "discussion_r%d", CommitComment: "commitcomment-%d", "": "pullrequestreview-%d",
 		},
 		presser: Person{Name: "GitHub", Email: "noreply@github.com"}, maxBody: 65536,
-		noreply: "%d+%s@users.noreply.github.com",
+		noreply:   "%d+%s@users.noreply.github.com",
 		reactions: []string{"+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"},
 		gitMoved:  http.StatusMovedPermanently,
 	}
