@@ -358,6 +358,17 @@ func TestAMergeThatDoesNotPlanIsToldAndRecordedWhenANewerOnePlans(t *testing.T) 
 	if all := strings.Join(w.records(), " "); strings.Contains(all, broken) {
 		t.Fatalf("recorded while nobody knows why it does not plan: %s", all)
 	}
+	// It goes green meanwhile, and is not applied: no approval could be found.
+	w.green(broken)
+	w.await("the tag", func() bool {
+		tags, _ := w.Repo.Tags()
+		return strings.Contains(fmt.Sprint(tags), "ci/green/"+broken)
+	})
+	settled := w.logged(`job done.*kind=settle.*branch.*main`)
+	w.await("the branch to settle", func() bool { return w.logged(`job done.*kind=settle.*branch.*main`) > settled })
+	if n := w.logged(`kind=apply `); n != 0 {
+		t.Errorf("%d apply jobs ran", n)
+	}
 	mended := must(t)(w.Repo.Commit("main", map[string]string{"roots/app/main.tf": text}, w.Alice)).(string)
 	w.awaitRecord(mended)
 	rec := must(t)(w.Repo.ReadFile("chant/lifecycle", "_merges/prod/"+broken[:2]+"/"+broken+".json")).(string)

@@ -85,6 +85,9 @@ func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs
 	if found && kept.Status == usecase.RunRunning {
 		return w.resume(ctx, in, kept)
 	}
+	if err := w.Settler.Recorded(ctx, in); err != nil {
+		return nil, nil, err
+	}
 	j := w.Facts.NewJournal(site.Repo, a.Env, a.Member)
 	in.Journal, in.Dir = j, filepath.Join(w.RunsDir, "apply-"+w.Stage.NewID())
 	if found {

@@ -11,6 +11,8 @@ import (
 // plan, it would lose its approval; so it is not recorded, and nor is what came
 // after it. A try that plans it ends the doubt, and so does a newer commit that
 // the planner can plan the same members of: then the failure was the merge's own.
+//
+//nolint:errname // an outcome that callers branch on, named as one
 type Unplanned struct {
 	Commit  string
 	Message string // for people: the member and what the planner said

@@ -1,0 +1,104 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// settleApplies queues an apply where one is due.
+func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, places []statusPlace, held map[string][]git.Commit) error {
+	for _, at := range places {
+		if !at.env.ApplyOnMerge {
+			continue
+		}
+		commit, due, err := s.applyDue(ctx, site, branch, at.env.Name, at.member)
+		if err != nil {
+			return err
+		}
+		if due && !holds(held[at.env.Name], commit) {
+			if err := s.Next.QueueApply(ctx, site.Repo, branch, at.env.Name, at.member, commit); err != nil {
+				return err
+			}
+		}
+		if err := s.showGreen(ctx, site, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyDue tells whether the newest green commit is to be applied now: it was
+// not applied yet, and no apply of it ended in a way that waits for somebody. A
+// gate that waited is asked again, since an approval may have come.
+func (s *Settler) applyDue(ctx context.Context, site *Site, branch, env, member string) (commit string, due bool, err error) {
+	t, err := s.greenTarget(ctx, ApplyInput{Site: site, Branch: branch, Env: env, Member: member})
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return "", false, nil
+	}
+	if err != nil || t.done || t.refusal != "" || !t.policy.Env.ApplyOnMerge {
+		return "", false, err
+	}
+	run, found, err := s.Facts.NewestRun(ctx, site.Repo, env, member)
+	if err != nil || !found || run.Apply.Report.Head != t.commit {
+		return t.commit, err == nil, err
+	}
+	if run.Status == RunRunning || run.Apply.Fresh {
+		return t.commit, true, nil // the job resumes it, or plans afresh
+	}
+	if run.Apply.Report.Status != report.Refused || run.Apply.Report.Refusal == report.NotGreen {
+		return t.commit, run.Apply.Report.Refusal == report.NotGreen, nil
+	}
+	open, err := s.gateOpened(ctx, site, run.Apply)
+	return t.commit, open, err
+}
+
+// Recorded refuses an apply of a commit whose merge is not recorded yet: no
+// approval would be found for it. Once it is, its branch is settled again.
+func (s *Settler) Recorded(ctx context.Context, in ApplyInput) error {
+	t, err := s.greenTarget(ctx, in)
+	if err != nil {
+		return err
+	}
+	tip, err := in.Site.tipOf(ctx, in.Branch)
+	if err != nil {
+		return err
+	}
+	b, err := in.Site.boundAt(ctx, tip)
+	if err != nil {
+		return err
+	}
+	due, err := RecordInput{Site: in.Site, Branch: in.Branch, Tip: tip}.unrecorded(ctx, b, t.policy.Env)
+	if err == nil && holds(due, t.commit) {
+		return refusef("%s is applied when its merge is recorded", short(t.commit))
+	}
+	return err
+}
+
+func holds(commits []git.Commit, sha string) bool {
+	return slices.ContainsFunc(commits, func(c git.Commit) bool { return c.SHA == sha })
+}
+
+// gateOpened asks the gate a run waits at again.
+func (s *Settler) gateOpened(ctx context.Context, site *Site, a *Apply) (bool, error) {
+	snap, err := site.snapshot(ctx)
+	if err != nil {
+		return false, err
+	}
+	d, _, err := decide(ctx, snap, a.Prefix, s.query(a.Policy, a.Op, a.Report.Digest), site.approvers(a.Policy.Env, a.greenRule()))
+	return d.Satisfied, err
+}
+
+// showGreen says on the green commit itself how its apply stands.
+func (s *Settler) showGreen(ctx context.Context, site *Site, at statusPlace) error {
+	run, found, err := s.Facts.NewestRun(ctx, site.Repo, at.env.Name, at.member)
+	if err != nil || !found {
+		return err
+	}
+	state, description := applyStatus(run)
+	return s.say(ctx, site, run.Apply.Report.Head, project.StageApply, at, state, description, s.runURL(run.ID))
+}
