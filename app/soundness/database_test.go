@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"path/filepath"
 
+	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	"github.com/chant-bot/chant/engine/changeset"
@@ -12,6 +13,9 @@ import (
 // database opens the server's database to look at, beside the server.
 func (w *world) database() *sql.DB {
 	w.t.Helper()
+	if w.source != "" {
+		return must(sql.Open("pgx", w.source))(w.t)
+	}
 	return must(sql.Open("sqlite", "file:"+filepath.Join(w.Dir, "server", "chant.db")+"?mode=ro"))(w.t)
 }
 

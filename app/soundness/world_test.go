@@ -69,6 +69,7 @@ type world struct {
 	settings settings
 	config   string
 	listen   string // of the server
+	source   string // URL of the database where replicas share one
 	// disturb is called whenever the test looks at the forge again.
 	disturb func()
 }

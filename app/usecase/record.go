@@ -68,6 +68,9 @@ type RecordInput struct {
 // writes nothing. It returns the records it wrote, also with an error. One that
 // is an *Unplanned says that what is missing can be recorded later.
 func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, error) {
+	if err := in.Site.fetchTip(ctx, in.Branch, in.Tip); err != nil {
+		return nil, err
+	}
 	b, err := in.Site.boundAt(ctx, in.Tip)
 	if err != nil {
 		return nil, err

@@ -138,6 +138,15 @@ func (s *Site) tipOf(ctx context.Context, branch string) (string, error) {
 	return tip, err
 }
 
+// fetchTip brings a tip of a branch here unless it is: what looked at the branch
+// may have done so in another clone.
+func (s *Site) fetchTip(ctx context.Context, branch, tip string) error {
+	if _, err := s.Clone.Resolve(ctx, tip+"^{commit}"); err == nil {
+		return nil
+	}
+	return s.FetchBranch(ctx, branch)
+}
+
 // errGone says that a branch is not there any more: nothing happens on it.
 var errGone = errors.New("the branch is gone")
 
