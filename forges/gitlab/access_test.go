@@ -23,14 +23,21 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answering puts another body in place of what a path is answered with.
-func answering(path string, status int, body string) func(*gitlab.Config) {
+// answering puts another answer in place of what paths with an end get.
+func answering(end string, status int, body string, header ...string) func(*gitlab.Config) {
 	return func(c *gitlab.Config) {
+		next := c.Transport
+		if next == nil {
+			next = http.DefaultTransport
+		}
 		c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-			if !strings.HasSuffix(r.URL.Path, path) {
-				return http.DefaultTransport.RoundTrip(r)
+			if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, end) {
+				return next.RoundTrip(r)
 			}
 			w := httptest.NewRecorder()
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
 			w.WriteHeader(status)
 			_, err := w.WriteString(body)
 			return w.Result(), err
@@ -215,20 +222,27 @@ func TestAMembershipThatIsNotActiveGrantsNothing(t *testing.T) {
 		"minimal":  `{"id":1,"access_level":5,"state":"active","membership_state":"active"}`,
 	} {
 		w := newWorld(t)
-		forge := w.connect(t, w.token, func(c *gitlab.Config) {
-			tail := "/members/all/"
-			c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-				if strings.Contains(r.URL.Path, tail) {
-					answer := httptest.NewRecorder()
-					_, err := answer.WriteString(body)
-					return answer.Result(), err
-				}
-				return http.DefaultTransport.RoundTrip(r)
-			})
-		})
+		forge := w.connect(t, w.token, answering(fmt.Sprint("/members/all/", w.alice.ID), 200, body))
 		if got := must(forge.Permission(t.Context(), w.key, "alice"))(t); got != forges.NoAccess {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+func TestABlockedAccountReadsNoPublicProjectEither(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, answering("/users", 200, `[{"id":1,"username":"gone","state":"blocked"}]`))
+	w.repo.SetPublic(true)
+	if got := must(w.forge.Permission(t.Context(), w.key, "gone"))(t); got != forges.NoAccess {
+		t.Fatal(got)
+	}
+}
+
+func TestAListWhosePagesGoRoundIsAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, answering("/merge_requests", 200, "[]", "X-Next-Page", "1"))
+	if got, err := w.forge.OpenChanges(t.Context(), w.key); err == nil || !strings.Contains(err.Error(), "page 1 is followed by page 1") {
+		t.Fatalf("%v %v", got, err)
 	}
 }
 

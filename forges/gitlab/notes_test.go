@@ -293,3 +293,32 @@ func TestANoteOnACommitTakesNoReaction(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// An internal note is read by fewer people than see what it would do.
+func TestAnInternalNoteIsNobodysCommand(t *testing.T) {
+	t.Parallel()
+	const internal = `{"id":5,"body":"chant approve","internal":true,"author":{"id":1,"username":"alice"}}`
+	w := newWorld(t, answering("/notes", 200, "["+internal+"]"), answering("/notes/5", 200, internal))
+	p := w.pull(t, "topic")
+	if all := must(w.forge.RecentComments(t.Context(), w.key, p.Number))(t); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	ref := engine.CommentRef{Kind: engine.IssueComment, ID: 5, Number: p.Number}
+	if _, err := w.forge.Comment(t.Context(), w.key, ref); !errors.Is(err, forges.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnAccountGitLabDoesNotShowCountsAsABot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.pull(t, "topic")
+	c := must(w.As(w.bob).Comment(p, "chant approve"))(t)
+	w.Faults.Fail(forgetest.Match{Path: "/users/"}, 404, 1)
+	if got := must(w.forge.Comment(t.Context(), w.key, note(c)))(t); !got.Author.Bot {
+		t.Errorf("%+v", got.Author)
+	}
+	if got := must(w.forge.Comment(t.Context(), w.key, note(c)))(t); got.Author.Bot {
+		t.Errorf("once it is shown: %+v", got.Author)
+	}
+}

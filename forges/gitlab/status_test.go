@@ -3,8 +3,10 @@ package gitlab_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/forges/forgetest"
+	"github.com/chant-bot/chant/forges/gitlab"
 )
 
 func status(state forges.StatusState, text string) forges.Status {
@@ -79,23 +82,26 @@ func TestTheSameStatusTwiceIsOneWrite(t *testing.T) {
 	}
 }
 
+// Both read that nothing stands; the second write finds the first's.
 func TestAStatusThatAnotherReplicaWroteMeanwhileIsDone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	var both sync.WaitGroup
+	both.Add(2)
+	w := newWorld(t, func(c *gitlab.Config) {
+		c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPost {
+				both.Done()
+				both.Wait()
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		})
+	})
 	p := w.pull(t, "topic")
-	// Both read that nothing stands; the second write finds the first's.
-	release := w.Faults.Hold(forgetest.Match{Method: "POST", Path: "/statuses/"})
-	first, second := make(chan error, 1), make(chan error, 1)
-	for _, done := range []chan error{first, second} {
-		go func() { done <- w.forge.SetStatus(t.Context(), w.key, p.Head(), status(forges.StatusPending, "x")) }()
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() { ended <- w.forge.SetStatus(timeout(t), w.key, p.Head(), status(forges.StatusPending, "x")) }()
 	}
-	for w.Count("POST", "/statuses/{sha}") < 2 {
-		if timeout(t).Err() != nil {
-			t.Fatal("no second write")
-		}
-	}
-	release()
-	if err := errors.Join(<-first, <-second); err != nil {
+	if err := errors.Join(<-ended, <-ended); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -271,5 +277,54 @@ func TestChecksAreReadOverPages(t *testing.T) {
 	}
 	if runs := must(w.forge.CheckRuns(t.Context(), w.key, sha))(t); len(runs) != 130 {
 		t.Fatalf("%d runs", len(runs))
+	}
+}
+
+// A pipeline for the merged result has another commit, and a status of the head
+// does not belong there.
+func TestAStatusOfAHeadStaysOffThePipelineOfTheMergedResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.pull(t, "topic")
+	merged := must(w.repo.StartPipeline(w.alice, must(w.repo.Head("main"))(t), "refs/merge-requests/1/merge"))(t)
+	shown := fmt.Sprintf(`{"id":1,"iid":1,"state":"opened","sha":%q,"source_project_id":%d,"source_branch":"topic",
+		"head_pipeline":{"id":%d,"project_id":%[2]d,"sha":%[4]q,"ref":"refs/merge-requests/1/merge"}}`,
+		p.Head(), w.repo.ID, merged, must(w.repo.Head("main"))(t))
+	forge := w.connect(t, w.token, answering("/merge_requests/1", 200, shown))
+	if err := forge.SetStatus(t.Context(), w.key, p.Head(), status(forges.StatusPending, "x")); err != nil {
+		t.Fatal(err)
+	}
+	if ref := w.repo.RefOfPipeline(w.repo.PipelineOf(p.Head(), "chant/plan")); ref != "topic" {
+		t.Fatalf("written under %q", ref)
+	}
+}
+
+// A job that runs in our account's name is no status of ours: a tag that we push
+// starts such.
+func TestAJobInOurNameDoesNotSayWhereStatusesGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.pull(t, "topic")
+	if err := w.forge.SetStatus(t.Context(), w.key, p.Head(), forges.Status{Context: "deploy", State: forges.StatusSuccess}); err != nil {
+		t.Fatal(err)
+	}
+	id := must(w.repo.StartPipeline(w.alice, p.Head(), "topic"))(t)
+	if err := w.forge.SetStatus(t.Context(), w.key, p.Head(), status(forges.StatusPending, "x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.repo.PipelineOf(p.Head(), "chant/plan"); got != id {
+		t.Fatalf("went to pipeline %d, want %d", got, id)
+	}
+}
+
+func TestAConflictOfTwoStatusesIsRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.pull(t, "topic")
+	w.Faults.Fail(forgetest.Match{Method: "POST", Path: "/statuses/"}, 409, 1)
+	err := w.forge.SetStatus(t.Context(), w.key, p.Head(), status(forges.StatusPending, "x"))
+	var rejected *forges.Rejected
+	if err == nil || errors.As(err, &rejected) || errors.Is(err, forges.ErrNotFound) {
+		t.Fatalf("got %v", err)
 	}
 }
