@@ -14,7 +14,10 @@ import (
 // it settles. It returns the tip that is trusted now, "" for a ledger that is not
 // there.
 func AcceptLedger(ctx context.Context, c *config.Config, repository string) (tip string, err error) {
-	repo := named(c.Instance(), repository)
+	repo, err := c.Named(repository)
+	if err != nil {
+		return "", err
+	}
 	if !c.Allows(repo) {
 		return "", fmt.Errorf("%s is not among the repositories of the configuration", repository)
 	}
@@ -26,7 +29,7 @@ func AcceptLedger(ctx context.Context, c *config.Config, repository string) (tip
 	if err != nil {
 		return "", err
 	}
-	s := &sites{config: c, forge: connections, now: time.Now, open: map[string]*opened{}}
+	s := &sites{config: c, forges: connections, now: time.Now, open: map[string]*opened{}}
 	known, err := s.ask(ctx, forge, repo)
 	if err != nil {
 		return "", err

@@ -25,13 +25,13 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/engine/drivers/exec"
-	"github.com/chant-bot/chant/forges/github"
 	"github.com/chant-bot/chant/sql/store"
 )
 
 // Server is the whole program as a service.
 type Server struct {
 	config *config.Config
+	forges connections
 	log    *slog.Logger
 	db     *store.DB
 	jobs   *jobs.Jobs
@@ -43,14 +43,15 @@ type Server struct {
 // New opens the state directory and wires the parts. Nothing runs before Run.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Server, error) {
 	s := &Server{config: c, log: log}
-	wall, forge, err := preflight(ctx, c)
-	if err != nil {
+	var wall exec.Wall
+	var err error
+	if wall, s.forges, err = preflight(ctx, c); err != nil {
 		return nil, err
 	}
 	if err := s.openState(ctx); err != nil {
 		return nil, err
 	}
-	where, err := s.wireSites(ctx, forge)
+	where, err := s.wireSites(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +68,6 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	s.jobs.Inbox = s.inbox
 	s.http, err = s.wireHTTP(where, kept, notIsolated)
 	return s, err
-}
-
-// connect makes the connection to the configured forge.
-func connect(c *config.Config) (*github.Connections, error) {
-	return github.New(github.Config{
-		Instance: c.Instance(), APIURL: c.GitHub.APIURL, AppID: c.GitHub.AppID,
-		PrivateKey: c.GitHub.PrivateKey.Value(), Token: string(c.GitHub.Token.Value()),
-	})
 }
 
 // fault keeps the text of an error that people see the reference of.
@@ -126,13 +119,13 @@ func (s *Server) takeState(ctx context.Context) error {
 	return os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600)
 }
 
-func (s *Server) wireSites(ctx context.Context, forge *github.Connections) (*sites, error) {
+func (s *Server) wireSites(ctx context.Context) (*sites, error) {
 	holder, err := holderOf(s.config.StateDir)
 	if err != nil {
 		return nil, err
 	}
 	where := &sites{
-		config: s.config, forge: forge, db: s.db, repos: store.NewRepos(s.db), settings: store.NewSettings(s.db),
+		config: s.config, forges: s.forges, db: s.db, repos: store.NewRepos(s.db), settings: store.NewSettings(s.db),
 		holder: holder, now: time.Now, open: map[string]*opened{}, served: map[string]string{}, asked: map[string]error{},
 	}
 	return where, where.recall(ctx)
@@ -142,7 +135,7 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 	j := &jobs.Jobs{
 		DB: s.db, Facts: kept, Subjects: store.NewSubjects(s.db), Comments: store.NewComments(s.db),
 		Deliveries: store.NewDeliveries(s.db), Repos: where.repos, Sites: where, Stage: stage,
-		Decode: decodeStored(s.config), SelfID: where.self, RunsDir: stage.Dir, Log: s.log,
+		Decode: s.forges.decode, SelfID: s.forges.self, RunsDir: stage.Dir, Log: s.log,
 		Retention: s.config.Deliveries.Retention.Std(),
 	}
 	j.Settler = &usecase.Settler{
@@ -150,7 +143,7 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
 	}
 	j.Commander = &usecase.Commander{
-		Settler: j.Settler, Requests: j, Audit: kept, SharedAccount: !s.config.GitHub.Token.IsZero(),
+		Settler: j.Settler, Requests: j, Audit: kept,
 	}
 	return j, j.Open(jobs.Config{
 		Settles: 8, Plans: max(2, s.config.Workers), Applies: max(2, s.config.Workers),
@@ -164,7 +157,7 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*h
 		return nil, err
 	}
 	server := &httpd.Server{
-		Webhooks: map[string]http.Handler{"github": s.wireGitHub(where)},
+		Webhooks: s.receivers(where),
 		Listed:   where.reached, Facts: kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
 		Ready: s.ready, Log: s.log,

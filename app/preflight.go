@@ -11,21 +11,20 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/terraform"
-	"github.com/chant-bot/chant/forges/github"
 )
 
 // preflight finds what the server cannot work without: programs, a wall, the
 // files its configuration names, and a connection it can be made of. A server
 // that started without one would say so on pull requests only, one by one. The
 // error names everything that is missing.
-func preflight(ctx context.Context, c *config.Config) (exec.Wall, *github.Connections, error) {
+func preflight(ctx context.Context, c *config.Config) (exec.Wall, connections, error) {
 	wall, wallErr := exec.DetectWall(ctx, c.Isolation)
-	forge, forgeErr := connect(c)
+	forges, forgeErr := connect(c)
 	errs := []error{under("git", git.Check(ctx)), under("isolation", wallErr), forgeErr, prerequisites(c)}
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, &config.Invalid{What: "this machine cannot serve the configuration", Err: err}
 	}
-	return wall, forge, nil
+	return wall, forges, nil
 }
 
 // prerequisites are those that can go away while the server runs. Nothing is run

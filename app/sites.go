@@ -23,17 +23,11 @@ import (
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// connections finds the forge connection of a repository.
-type connections interface {
-	For(ctx context.Context, repo engine.Repo) (forges.Forge, error)
-	Forget(installation int64)
-}
-
 // sites opens repositories: one clone each, kept open, under the state
 // directory.
 type sites struct {
 	config   *config.Config
-	forge    connections
+	forges   connections
 	db       *store.DB
 	repos    store.Repos
 	settings store.Settings
@@ -44,7 +38,6 @@ type sites struct {
 	open   map[string]*opened
 	served map[string]string // keys the allow-list resolved to, by the name listed
 	asked  map[string]error  // what came of asking the forge last, by the name listed
-	me     int64             // our own account, 0 until asked
 }
 
 // opened is the one clone of a repository, whatever it is called.
@@ -71,7 +64,11 @@ func (s *sites) Open(ctx context.Context, key string) (*usecase.Site, error) {
 			return nil, fmt.Errorf("repository %s is not on the allow-list: %w", repo.FullName(), store.ErrNotFound)
 		}
 	}
-	forge, err := s.forge.For(ctx, repo.Repo)
+	connection, err := s.forges.of(repo.Instance)
+	if err != nil {
+		return nil, err
+	}
+	forge, err := connection.reach(ctx, repo.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +84,7 @@ func (s *sites) Open(ctx context.Context, key string) (*usecase.Site, error) {
 	return &usecase.Site{
 		Repo: repo.Repo, DefaultBranch: repo.DefaultBranch,
 		Clone: o.clone, Ledger: o.ledger, Leases: o.leases, Forge: forge,
+		SharedAccount: connection.shared,
 	}, nil
 }
 
@@ -111,7 +109,7 @@ func (s *sites) openClone(ctx context.Context, repo store.Repo) (*opened, error)
 		return o, nil
 	}
 	auth := git.Auth{Header: func(ctx context.Context) (string, error) {
-		forge, err := s.forge.For(ctx, repo.Repo)
+		forge, err := s.forges.For(ctx, repo.Repo)
 		if err != nil {
 			return "", err
 		}
@@ -176,7 +174,11 @@ func listing(repo engine.Repo) string {
 // any more.
 func (s *sites) recall(ctx context.Context) error {
 	for _, name := range s.config.Repositories {
-		setting := listing(named(s.config.Instance(), name))
+		repo, err := s.config.Named(name)
+		if err != nil {
+			return err
+		}
+		setting := listing(repo)
 		key, err := s.settings.Get(ctx, setting)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
@@ -196,9 +198,12 @@ func (s *sites) Listed() []string { return s.config.Repositories }
 
 // Discover implements jobs.Sites.
 func (s *sites) Discover(ctx context.Context, name string) (store.Repo, error) {
-	repo := named(s.config.Instance(), name)
+	repo, err := s.config.Named(name)
+	if err != nil {
+		return store.Repo{}, err
+	}
 	known, err := func() (store.Repo, error) {
-		forge, err := s.forge.For(ctx, repo)
+		forge, err := s.forges.For(ctx, repo)
 		if err != nil {
 			return store.Repo{}, err
 		}
@@ -217,15 +222,13 @@ func (s *sites) reached() []httpd.Listed {
 	out := make([]httpd.Listed, 0, len(s.config.Repositories))
 	for _, name := range s.config.Repositories {
 		err, asked := s.asked[name]
-		out = append(out, httpd.Listed{Name: name, Key: s.served[listing(named(s.config.Instance(), name))], Asked: asked, Err: err})
+		listed := httpd.Listed{Name: name, Asked: asked, Err: err}
+		if repo, err := s.config.Named(name); err == nil {
+			listed.Key = s.served[listing(repo)]
+		}
+		out = append(out, listed)
 	}
 	return out
-}
-
-// named is a repository known by owner and name alone.
-func named(instance engine.Instance, name string) engine.Repo {
-	parts := strings.Split(name, "/")
-	return engine.Repo{Instance: instance, Owner: parts[len(parts)-2], Name: parts[len(parts)-1]}
 }
 
 // serves tells whether the allow-list names a repository now, or did by a name
@@ -254,7 +257,7 @@ func (s *sites) Know(ctx context.Context, repo engine.Repo) error {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	forge, err := s.forge.For(ctx, repo)
+	forge, err := s.forges.For(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -263,7 +266,7 @@ func (s *sites) Know(ctx context.Context, repo engine.Repo) error {
 }
 
 // Forget implements jobs.Sites.
-func (s *sites) Forget(installation int64) { s.forge.Forget(installation) }
+func (s *sites) Forget(installation int64) { s.forges.Forget(installation) }
 
 // Maintain implements jobs.Sites.
 func (s *sites) Maintain(ctx context.Context) error {
@@ -280,29 +283,4 @@ func (s *sites) Maintain(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// self is the id of the account we write as.
-func (s *sites) self(ctx context.Context, repo engine.Repo) (int64, error) {
-	if s.config.GitHub.BotID != 0 {
-		return s.config.GitHub.BotID, nil
-	}
-	s.mu.Lock()
-	me := s.me
-	s.mu.Unlock()
-	if me != 0 {
-		return me, nil
-	}
-	forge, err := s.forge.For(ctx, repo)
-	if err != nil {
-		return 0, err
-	}
-	actor, err := forge.Self(ctx)
-	if err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.me = actor.ID
-	return actor.ID, nil
 }

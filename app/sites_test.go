@@ -67,13 +67,12 @@ func TestWhatIsServedIsToldWhileACloneOpens(t *testing.T) {
 	opening.clone.Close()
 }
 
-// noForge is installed nowhere.
-type noForge struct{}
-
-func (noForge) For(context.Context, engine.Repo) (forges.Forge, error) {
-	return nil, forges.ErrNotFound
+// nowhere is a forge on which nothing is installed.
+func nowhere(instance engine.Instance) *connection {
+	return &connection{instance: instance, reach: func(context.Context, engine.Repo) (forges.Forge, error) {
+		return nil, forges.ErrNotFound
+	}}
 }
-func (noForge) Forget(int64) {}
 
 // One replica learned what a listed name stands for, then the repository was
 // renamed, and another one works on it.
@@ -82,8 +81,8 @@ func TestWhatAnotherReplicaLearnedOfTheAllowListCountsHere(t *testing.T) {
 	d := sqltest.Open(t)
 	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42, Owner: "acme", Name: "platform"}
 	s := &sites{
-		config: &config.Config{GitHub: config.GitHub{WebURL: "https://github.com"}, Repositories: []string{"acme/infra"}},
-		forge:  noForge{}, repos: store.NewRepos(d), settings: store.NewSettings(d), served: map[string]string{},
+		config: &config.Config{GitHub: config.Forge{WebURL: "https://github.com"}, Repositories: []string{"acme/infra"}},
+		forges: connections{nowhere(repo.Instance)}, repos: store.NewRepos(d), settings: store.NewSettings(d), served: map[string]string{},
 	}
 	if err := s.repos.Upsert(t.Context(), d.Write, store.Repo{Repo: repo}); err != nil {
 		t.Fatal(err)

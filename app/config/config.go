@@ -27,7 +27,10 @@ type Config struct {
 	DBPassword    Secret          `yaml:"databasePassword" help:"Password of the PostgreSQL database's user."`
 	Repositories  []string        `yaml:"repositories" help:"Repositories served, as owner/name or host/owner/name. Required: anyone may install a public app, only these are listened to."`
 	DefaultEnv    string          `yaml:"defaultEnv" help:"Environment of a repository that declares none."`
-	GitHub        GitHub          `yaml:"github" help:"The connection to GitHub."`
+	GitHub        Forge           `yaml:"github" help:"The connection to GitHub."`
+	GitLab        Forge           `yaml:"gitlab" help:"The connection to GitLab."`
+	Forgejo       Forge           `yaml:"forgejo" help:"The connection to Forgejo or Gitea."`
+	OtherForges   OtherForges     `yaml:"otherForges" help:"Further servers of the same kinds."`
 	Credentials   []Credentials   `yaml:"credentials" help:"What plans and applies may use, per repository and environment. None configured means none."`
 	Isolation     string          `yaml:"isolation" help:"Wall around code of a repository: auto takes the first that works of bwrap, systemd and user; none means no wall and must be said."`
 	WritablePaths []string        `yaml:"writablePaths" help:"Absolute paths outside the worktree that planned code may write, such as a local state directory. Never the state directory."`
@@ -38,17 +41,6 @@ type Config struct {
 	SweepInterval Duration        `yaml:"sweepInterval" help:"How often everything open is looked at again, in case a delivery was lost."`
 	LogLevel      string          `yaml:"logLevel" help:"debug, info, warn or error."`
 	allowed       map[string]bool // of repositories, by foldRepo
-}
-
-// GitHub is one connection: an app, or a token in its stead.
-type GitHub struct {
-	AppID          int64    `yaml:"appId" help:"Number of the app."`
-	PrivateKey     Secret   `yaml:"privateKey" help:"Private key of the app, PEM; best as a file: reference."`
-	Token          Secret   `yaml:"token" help:"Access token to use instead of an app. What its account does by hand still counts as a person's; only notes and statuses are told apart as ours."`
-	BotID          int64    `yaml:"botId" help:"Number of the account we write as, so that we know our own events. 0: asked from GitHub at the start."`
-	WebhookSecrets []Secret `yaml:"webhookSecrets" help:"Secrets deliveries may be signed with. More than one lets a secret be replaced without losing a delivery."`
-	APIURL         string   `yaml:"apiUrl" help:"Address of the REST API."`
-	WebURL         string   `yaml:"webUrl" help:"Address of the web pages and of git over HTTPS."`
 }
 
 // Credentials are the two sets of one repository and environment. A plan runs
@@ -89,7 +81,8 @@ func Default() Config {
 		Listen:        "127.0.0.1:8080",
 		StateDir:      "/var/lib/chant",
 		DefaultEnv:    "prod",
-		GitHub:        GitHub{APIURL: "https://api.github.com", WebURL: "https://github.com"},
+		GitHub:        Forge{WebURL: "https://github.com"},
+		GitLab:        Forge{WebURL: "https://gitlab.com"},
 		Isolation:     "auto",
 		Workers:       2,
 		Terraform:     "terraform",
@@ -123,23 +116,6 @@ func (c *Config) databasePath() string {
 	return filepath.Join(c.StateDir, "chant.db")
 }
 
-// Instance is the GitHub server the configuration connects to.
-func (c *Config) Instance() engine.Instance {
-	return engine.Instance{Kind: engine.GitHub, Host: hostOf(c.GitHub.WebURL)}
-}
-
-// Configured tells whether the forge can be talked to.
-func (g GitHub) Configured() bool { return g.AppID != 0 || !g.Token.IsZero() }
-
-// Secrets are the webhook secrets as bytes.
-func (g GitHub) Secrets() [][]byte {
-	out := make([][]byte, len(g.WebhookSecrets))
-	for i, s := range g.WebhookSecrets {
-		out[i] = s.Value()
-	}
-	return out
-}
-
 // Allows tells whether a repository is served here, by its present name.
 // Whoever knows it under an earlier name by its ID asks with that name too.
 func (c *Config) Allows(r engine.Repo) bool {
@@ -158,12 +134,13 @@ func (c *Config) CredentialsOf(r engine.Repo, env string) Credentials {
 	return Credentials{Repository: r.FullName(), Env: env}
 }
 
-// qualified is host/owner/name.
-func (c *Config) qualified(repo string) string {
-	if strings.Count(repo, "/") == 1 {
-		return c.Instance().Host + "/" + repo
+// qualified is host/owner/name, "" for a name that stands for nothing.
+func (c *Config) qualified(name string) string {
+	repo, err := c.Named(name)
+	if err != nil {
+		return ""
 	}
-	return repo
+	return repo.Instance.Host + "/" + repo.FullName()
 }
 
 // foldRepo makes names that mean the same repository equal.

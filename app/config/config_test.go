@@ -281,7 +281,7 @@ func TestCredentialsAreOfOneRepositoryAndEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo := engine.Repo{Instance: c.Instance(), ID: 1, Owner: "acme", Name: "infra"}
+	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 1, Owner: "acme", Name: "infra"}
 	if got := c.CredentialsOf(repo, "prod"); got.Plan.File != "/plan" || got.Apply.File != "/apply" {
 		t.Errorf("prod: %+v", got)
 	}

@@ -123,7 +123,7 @@ func kindName(goType string) string {
 // keysOf lists the keys of one of our structs by its Go name.
 func keysOf(name string) []string {
 	var keys []string
-	for _, t := range []any{Config{}, GitHub{}, Credentials{}, CredentialsSet{}, Deliveries{}, Pages{}} {
+	for _, t := range []any{Config{}, Forge{}, OtherForges{}, Credentials{}, CredentialsSet{}, Deliveries{}, Pages{}} {
 		if t := reflect.TypeOf(t); t.Name() == name {
 			for f := range t.Fields() {
 				if key := f.Tag.Get("yaml"); key != "" {
@@ -178,12 +178,14 @@ func (c *Config) resolve(dir string, env map[string]string) []error {
 
 // secrets visits every secret by its key.
 func (c *Config) secrets(secret func(key string, s *Secret)) {
-	secret("github.privateKey", &c.GitHub.PrivateKey)
-	secret("github.token", &c.GitHub.Token)
 	secret("pages.token", &c.Pages.Token)
 	secret("databasePassword", &c.DBPassword)
-	for i := range c.GitHub.WebhookSecrets {
-		secret(fmt.Sprintf("github.webhookSecrets[%d]", i), &c.GitHub.WebhookSecrets[i])
+	for _, f := range c.all() {
+		secret(f.Key+".privateKey", &f.PrivateKey)
+		secret(f.Key+".token", &f.Token)
+		for i := range f.WebhookSecrets {
+			secret(fmt.Sprintf("%s.webhookSecrets[%d]", f.Key, i), &f.WebhookSecrets[i])
+		}
 	}
 	for i := range c.Credentials {
 		set := &c.Credentials[i]

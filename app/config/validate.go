@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	repoPattern = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+(?::\d+)?/)?[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+	repoPattern = regexp.MustCompile(`^(?:[A-Za-z0-9.-]+(?::\d+)?/)?(?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_.-]+$`)
 	envPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	keyPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
@@ -27,7 +27,7 @@ func (c *Config) mistakes() []error {
 	v := &validator{}
 	c.server(v)
 	c.repositories(v)
-	c.github(v)
+	c.forges(v)
 	c.walls(v)
 	c.credentials(v)
 	return v.errs
@@ -84,27 +84,15 @@ func (c *Config) repositories(v *validator) {
 		if v.check(repoPattern.MatchString(repo), key, "want owner/name or host/owner/name, not %q", repo); !repoPattern.MatchString(repo) {
 			continue
 		}
+		if _, err := c.Named(repo); err != nil {
+			v.check(false, key, "%v", err)
+			continue
+		}
 		folded := foldRepo(c.qualified(repo))
-		v.check(strings.HasPrefix(folded, c.Instance().Host+"/"), key, "%q is not on %s, which github.webUrl names", repo, c.Instance().Host)
 		v.check(!c.allowed[folded], key, "%q is listed twice", repo)
 		c.allowed[folded] = true
 	}
 	v.check(envPattern.MatchString(c.DefaultEnv), "defaultEnv", "want letters, digits, dots, dashes and underscores")
-}
-
-func (c *Config) github(v *validator) {
-	g := c.GitHub
-	v.check(isWebURL(g.APIURL), "github.apiUrl", "want an http or https address")
-	v.check(isWebURL(g.WebURL), "github.webUrl", "want an http or https address")
-	v.check(g.AppID >= 0, "github.appId", "want the number of the app")
-	v.check(g.BotID >= 0, "github.botId", "want the number of the account")
-	v.check(g.AppID == 0 || g.Token.IsZero(), "github", "set appId or token, not both")
-	v.check((g.AppID != 0) == !g.PrivateKey.IsZero(), "github", "appId and privateKey go together")
-	v.check(g.PrivateKey.IsZero() || strings.HasPrefix(string(g.PrivateKey.Value()), "-----BEGIN "), "github.privateKey", "want a PEM file; did you mean file:/path?")
-	v.check(!g.Configured() || len(g.WebhookSecrets) > 0, "github.webhookSecrets", "set at least one: without a secret no delivery can be trusted")
-	for i, s := range g.WebhookSecrets {
-		v.check(len(s.Value()) > 0, fmt.Sprintf("github.webhookSecrets[%d]", i), "it is empty")
-	}
 }
 
 func (c *Config) walls(v *validator) {

@@ -196,7 +196,7 @@ func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store
 		return "", "", from.err
 	case from.why != "":
 		return from.why, store.DeliveryIgnored, nil
-	case d.Sender.ID == from.self && g.jobs.ownAct(d):
+	case d.Sender.ID == from.self && ownAct(from.site, d):
 		return "our own act", store.DeliveryIgnored, nil
 	}
 	receiver := usecase.Receiver{Subjects: g, Commands: g}
@@ -209,8 +209,8 @@ func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store
 // did. That is known here already, and a hint at it would only make every settle
 // cause another one. A person whose token we use does things too: then only
 // statuses are ours, and comments are told apart when they are read.
-func (j *Jobs) ownAct(d store.Delivery) bool {
-	return !j.Commander.SharedAccount || d.Event == "status"
+func ownAct(site *usecase.Site, d store.Delivery) bool {
+	return !site.SharedAccount || d.Event == "status"
 }
 
 // from opens the repository a delivery names, once for all of them.

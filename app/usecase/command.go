@@ -43,9 +43,6 @@ type Commander struct {
 	*Settler
 	Requests Requests
 	Audit    Audit
-	// SharedAccount: we write as a person's own account, a token in place of an
-	// app, so who wrote a comment does not tell ours from theirs.
-	SharedAccount bool
 }
 
 // Outcome is what became of one comment.
@@ -97,7 +94,7 @@ func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRe
 	}
 	at := asked{Comment: comment, app: strings.TrimSuffix(self.Login, "[bot]"), delivery: delivery}
 	parsed := command.Parse(comment.Body, at.app)
-	if len(parsed.Commands) == 0 && len(parsed.Near) == 0 || c.ours(comment, self) {
+	if len(parsed.Commands) == 0 && len(parsed.Near) == 0 || ours(site, comment, self) {
 		return NoCommand, nil
 	}
 	if comment.Author.Bot || comment.ViaApp {
@@ -137,8 +134,8 @@ func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRe
 const ourMark = "<!-- chant-"
 
 // ours tells whether we wrote a comment, whatever it says.
-func (c *Commander) ours(comment forges.Comment, self engine.Actor) bool {
-	return comment.Author.ID == self.ID && (!c.SharedAccount || strings.HasPrefix(comment.Body, ourMark))
+func ours(site *Site, comment forges.Comment, self engine.Actor) bool {
+	return comment.Author.ID == self.ID && (!site.SharedAccount || strings.HasPrefix(comment.Body, ourMark))
 }
 
 // answered makes the answer of a state that trying again does not change: people

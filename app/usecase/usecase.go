@@ -33,6 +33,9 @@ type Site struct {
 	// Forge is nil on a command line that was given none; stages that need to
 	// read it then refuse, stages that only post leave it out.
 	Forge forges.Forge
+	// SharedAccount: we write as a person's own account, a token in place of an
+	// app, so who wrote a comment does not tell ours from theirs.
+	SharedAccount bool
 
 	fetched map[string]bool
 	snap    *ledger.Snapshot
