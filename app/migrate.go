@@ -24,7 +24,7 @@ func Migrate(ctx context.Context, source string) error {
 
 // MoveDatabase copies everything in an SQLite database into an empty PostgreSQL
 // database, and leaves the old one as it is. No server may use either; it returns
-// how much was copied, and *store.Occupied for a target with something in it.
+// how much was copied, and *store.OccupiedError for a target with something in it.
 func MoveDatabase(ctx context.Context, path, url string) (_ []store.Table, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("opening the database to move: %w", err)

@@ -42,7 +42,7 @@ func (c *migrateCmd) Run(ctx context.Context, h *cli.Host) error {
 		return cli.Misuse("--to: give the postgres:// URL of the database to move into; an SQLite database is moved as the file it is")
 	}
 	tables, err := app.MoveDatabase(ctx, c.From, source)
-	if _, ok := errors.AsType[*store.Occupied](err); ok {
+	if _, ok := errors.AsType[*store.OccupiedError](err); ok {
 		return &cli.ExitError{Code: cli.Refused, Err: err}
 	}
 	if err != nil {

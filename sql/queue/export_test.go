@@ -9,4 +9,4 @@ func (r *Replica) ID() string { return r.id }
 func (r *Replica) Beat(ctx context.Context) error { return r.once(ctx) }
 
 // Silent is what happens when the database was not reached for too long.
-func (r *Replica) Silent() { r.silence(ErrSilent) }
+func (r *Replica) Silent() { r.silence() }

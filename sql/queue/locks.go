@@ -38,12 +38,12 @@ func (r *Replica) TryLock(ctx context.Context, key ...string) (unlock func(), ok
 		r.give(name)
 		return nil, false, nil
 	}
-	return func() { r.unlock(name) }, true, nil
+	return func() { r.unlock(context.WithoutCancel(ctx), name) }, true, nil
 }
 
 // unlock gives a lock back. Nobody who holds one waits for more than a moment.
-func (r *Replica) unlock(name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), beatTime)
+func (r *Replica) unlock(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, beatTime)
 	defer cancel()
 	if _, err := r.db.Write.ExecContext(ctx, giveLock, name, r.id); err != nil {
 		r.log.Warn("giving a lock back", "lock", name, "error", err)

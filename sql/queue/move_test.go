@@ -162,7 +162,7 @@ func TestAMoveIsRefusedIntoWhatIsNotEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := move(t, from, to)
-	if full, ok := errors.AsType[*store.Occupied](err); !ok || !slices.Contains(full.Tables, "plans") {
+	if full, ok := errors.AsType[*store.OccupiedError](err); !ok || !slices.Contains(full.Tables, "plans") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -47,12 +47,11 @@ type Replica struct {
 	id      string
 	lasting []string
 
-	mu      sync.Mutex
-	held    map[string]bool // locks, by name
-	owed    map[string]bool // given up here, and perhaps still in the database
-	jobs    map[int64]time.Time
-	present context.Context // ended when others may take this process for dead
-	silence context.CancelCauseFunc
+	mu     sync.Mutex
+	held   map[string]bool // locks, by name
+	owed   map[string]bool // given up here, and perhaps still in the database
+	jobs   map[int64]time.Time
+	silent chan struct{} // closed when others may take this process for dead
 
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -73,9 +72,8 @@ func NewReplica(d *store.DB, log *slog.Logger, lasting ...string) (*Replica, err
 	r := &Replica{
 		db: d, log: log, lasting: lasting, id: fmt.Sprintf("%.60s:%d:%s", host, os.Getpid(), hex.EncodeToString(own[:])),
 		held: map[string]bool{}, owed: map[string]bool{}, jobs: map[int64]time.Time{},
-		stop: func() {}, stopped: make(chan struct{}),
+		silent: make(chan struct{}), stop: func() {}, stopped: make(chan struct{}),
 	}
-	r.present, r.silence = context.WithCancelCause(context.Background())
 	return r, nil
 }
 
@@ -139,7 +137,7 @@ func (r *Replica) run(ctx context.Context, said time.Time) {
 			r.log.Warn("the database does not answer", "error", err, "silent", time.Since(said).Round(time.Second))
 		}
 		if time.Since(said) > silentAfter {
-			r.silence(ErrSilent)
+			r.silence()
 		}
 	}
 }
@@ -179,10 +177,28 @@ func (r *Replica) say(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.present.Err() != nil {
-		r.present, r.silence = context.WithCancelCause(context.Background())
+	if isClosed(r.silent) {
+		r.silent = make(chan struct{})
 	}
 	return nil
+}
+
+// silence ends the work of this process.
+func (r *Replica) silence() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !isClosed(r.silent) {
+		close(r.silent)
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // What dead replicas leave. Of jobs, those that run in a process that is dead
@@ -255,7 +271,7 @@ type attended struct {
 func (a *attended) Work(ctx context.Context, job *rivertype.JobRow, do func(context.Context) error) error {
 	r := a.replica
 	r.mu.Lock()
-	present := r.present
+	silent := r.silent
 	r.jobs[job.ID] = time.Time{}
 	r.mu.Unlock()
 	defer func() {
@@ -268,10 +284,16 @@ func (a *attended) Work(ctx context.Context, job *rivertype.JobRow, do func(cont
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(present, func() { cancel(context.Cause(present)) })()
+	go func() {
+		select {
+		case <-silent:
+			cancel(ErrSilent)
+		case <-ctx.Done():
+		}
+	}()
 	err := do(ctx)
-	if err != nil && present.Err() != nil {
-		return errors.Join(err, context.Cause(present))
+	if err != nil && isClosed(silent) {
+		return errors.Join(err, ErrSilent)
 	}
 	return err
 }

@@ -30,17 +30,17 @@ func moved() []string {
 // numbered are those of them that number their rows.
 func numbered() []string { return []string{"deliveries", "plans", "runs", "audit"} }
 
-// Occupied says that the target of a move holds rows already.
-type Occupied struct{ Tables []string }
+// OccupiedError says that the target of a move holds rows already.
+type OccupiedError struct{ Tables []string }
 
-func (e *Occupied) Error() string {
+func (e *OccupiedError) Error() string {
 	return "the target holds rows already, in " + strings.Join(e.Tables, ", ") + "; nothing was moved: give an empty database"
 }
 
 // Move copies everything in from, an SQLite database that no server uses, into
 // to, an empty PostgreSQL database, in one transaction: all of it or nothing. more
 // adds to the transaction what is not ours. It returns what was copied, table by
-// table, and *Occupied when to is not empty.
+// table, and *OccupiedError when to is not empty.
 func Move(ctx context.Context, from, to *DB, more func(context.Context, pgx.Tx) (Table, error)) ([]Table, error) {
 	source, err := from.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -83,22 +83,22 @@ func vacant(ctx context.Context, target pgx.Tx) error {
 	}
 	var full []string
 	for _, name := range names {
-		var any bool
-		if err := target.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+name+`)`).Scan(&any); err != nil {
+		var some bool
+		if err := target.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+name+`)`).Scan(&some); err != nil {
 			return fmt.Errorf("looking into %s: %w", name, err)
 		}
-		if any {
+		if some {
 			full = append(full, name)
 		}
 	}
 	if full != nil {
-		return &Occupied{Tables: full}
+		return &OccupiedError{Tables: full}
 	}
 	return nil
 }
 
 func copyTable(ctx context.Context, source *sql.Tx, target pgx.Tx, name string) (int64, error) {
-	empty, err := target.Query(ctx, `SELECT * FROM `+name+` LIMIT 0`)
+	empty, err := target.Query(ctx, `TABLE `+name+` LIMIT 0`)
 	if err != nil {
 		return 0, err
 	}
@@ -108,7 +108,7 @@ func copyTable(ctx context.Context, source *sql.Tx, target pgx.Tx, name string) 
 	for i, c := range columns {
 		names[i] = c.Name
 	}
-	rows, err := source.QueryContext(ctx, `SELECT `+strings.Join(names, ", ")+` FROM `+name)
+	rows, err := source.QueryContext(ctx, `SELECT `+strings.Join(names, ", ")+` FROM `+name) //nolint:gosec // names of ours
 	if err != nil {
 		return 0, err
 	}
