@@ -16,6 +16,11 @@ type Target struct {
 	Root       project.Root `json:"root"`
 	ProjectDir string       `json:"projectDir"` // absolute directory of the project in the worktree
 	Worktree   string       `json:"worktree"`   // absolute checkout root, the widest directory code may read
+	// Base is the checkout that is seen at Worktree, read-only, in all but Own,
+	// directories of the worktree as Planner.Own lists them: the worktree itself
+	// then has only those. Without a Base it has every file.
+	Base string   `json:"base"`
+	Own  []string `json:"own"`
 	// Vars are the step's variables with every reference resolved.
 	Vars map[string]digest.Value `json:"vars"`
 	// Credentials are KEY=VALUE pairs of exactly one set, plan or apply, never
@@ -72,6 +77,11 @@ func Tell(err error) error { return &Told{Err: err} }
 // Planner makes a plan and saves it. It changes nothing outside RunDir and the
 // worktree. A plan that fails returns a *Told.
 type Planner interface {
+	// Own lists the directories of a checkout that code of a root may write to,
+	// which each member therefore needs for itself: relative to the checkout, sorted,
+	// none within another, each reached through no link. "." alone is all of it.
+	// projectDir is the project's directory, relative too.
+	Own(checkout, projectDir string, root project.Root) ([]string, error)
 	Plan(ctx context.Context, t Target, sink Sink) (Planned, error)
 }
 

@@ -110,7 +110,7 @@ func (ex *execution) prepare(ctx context.Context) error {
 	if ex.driver, err = ex.driverOf(ex.in.Site.Repo, ex.in.Env, ex.project, ForApply); err != nil {
 		return err
 	}
-	if ex.trees, err = ex.newTrees(ex.checkout, ex.apply.Dir, "applying"); err != nil {
+	if ex.trees, err = ex.newTrees(ex.checkout, ex.driver, ex.apply.Dir, "applying"); err != nil {
 		return err
 	}
 	ex.trees.written = ex.apply.Set.Trees

@@ -106,7 +106,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err != nil {
 		return nil, err
 	}
-	if in.trees, err = st.newTrees(in.Checkout, in.RunDir, "planning"); err != nil {
+	if in.trees, err = st.newTrees(in.Checkout, driver, in.RunDir, "planning"); err != nil {
 		return nil, err
 	}
 	p := &planner{Stage: st, in: in, driver: driver, credentials: credentials, components: map[string]*project.Component{}}

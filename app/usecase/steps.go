@@ -37,17 +37,16 @@ func (in PlanInput) target(step project.Step, values map[string]digest.Value, cr
 	if !ok {
 		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
 	}
-	tree, err := in.trees.of(name)
-	if err != nil {
-		return engine.Target{}, fmt.Errorf("giving %s files of its own: %w", name, err)
-	}
-	return engine.Target{
+	target := engine.Target{
 		Member: name, Root: root,
-		ProjectDir: filepath.Join(tree, filepath.FromSlash(in.Project.Dir)), Worktree: tree,
 		Vars:        stepVars(values),
 		Credentials: credentials,
 		RunDir:      filepath.Join(in.RunDir, "members", safeName(name)),
-	}, nil
+	}
+	if err := in.trees.lay(&target, in.Project.Dir); err != nil {
+		return engine.Target{}, err
+	}
+	return target, nil
 }
 
 // stepVars picks the vars object out of a resolved step.

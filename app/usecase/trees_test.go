@@ -30,6 +30,8 @@ func (h *hostile) For(engine.Repo, string, string, CredentialKind) (Driver, erro
 
 func (*hostile) Engine() (string, error) { return "hostile 1", nil }
 
+func (*hostile) Own(string, string, project.Root) ([]string, error) { return []string{"."}, nil }
+
 func (h *hostile) Plan(_ context.Context, t engine.Target, _ engine.Sink) (engine.Planned, error) {
 	err := filepath.WalkDir(t.Worktree, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -101,7 +103,7 @@ func TestWhatOneMembersPlanWritesIsNotWhatAnotherPlansOrApplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applying, err := stage.newTrees(checkout, dir, "applying")
+	applying, err := stage.newTrees(checkout, driver, dir, "applying")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +111,12 @@ func TestWhatOneMembersPlanWritesIsNotWhatAnotherPlansOrApplies(t *testing.T) {
 		if seen, _ := driver.seen.Load(root); seen != root {
 			t.Errorf("the plan of %s found %q in its files", root, seen)
 		}
-		tree, err := applying.of(root)
-		if err != nil {
+		target := engine.Target{Member: root, Root: checkout.Workspace.Projects[0].Roots[root]}
+		if err := applying.lay(&target, "."); err != nil {
 			t.Fatal(err)
 		}
 		name := filepath.Join("roots", root, "main.tf")
-		for _, at := range []string{tree, checkout.Dir} {
+		for _, at := range []string{target.Worktree, checkout.Dir} {
 			if text, err := os.ReadFile(filepath.Join(at, name)); err != nil || string(text) != example["roots/"+root+"/main.tf"] {
 				t.Errorf("after planning, %s of %s holds %q (%v)", name, at, text, err)
 			}

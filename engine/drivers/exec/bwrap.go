@@ -25,6 +25,8 @@ func newBwrap() bwrap {
 
 func (bwrap) Name() string { return WallBwrap }
 
+func (bwrap) Mounts() bool { return true }
+
 // systemEtc are the files of /etc that programs need to resolve names, check
 // certificates and load libraries. None holds a secret: /etc/ssl/private and
 // its like stay out.
@@ -96,20 +98,25 @@ func systemBinds() ([]string, error) {
 	return args, nil
 }
 
-// viewBinds mounts outer directories before the ones inside them.
+// viewBinds mounts outer directories before the ones inside them. What is bound
+// is found in the file system outside, so a path can be shown over its own
+// directory that a base covers.
 func viewBinds(view View) []string {
-	type bind struct{ flag, path string }
+	type bind struct{ flag, from, at string }
 	var binds []bind
+	if view.Base != (Mount{}) {
+		binds = append(binds, bind{"--ro-bind", view.Base.From, view.Base.At})
+	}
 	for _, p := range view.ReadOnly {
-		binds = append(binds, bind{"--ro-bind", p})
+		binds = append(binds, bind{"--ro-bind", p, p})
 	}
 	for _, p := range slices.Concat(view.ReadWrite, view.Shared) {
-		binds = append(binds, bind{"--bind", p})
+		binds = append(binds, bind{"--bind", p, p})
 	}
-	slices.SortStableFunc(binds, func(a, b bind) int { return cmp.Compare(len(a.path), len(b.path)) })
+	slices.SortStableFunc(binds, func(a, b bind) int { return cmp.Compare(len(a.at), len(b.at)) })
 	var args []string
 	for _, b := range binds {
-		args = append(args, b.flag, b.path, b.path)
+		args = append(args, b.flag, b.from, b.at)
 	}
 	return args
 }

@@ -11,6 +11,8 @@ func newSystemd() systemdRun { return systemdRun{} }
 
 func (systemdRun) Name() string { return WallSystemd }
 
+func (systemdRun) Mounts() bool { return false }
+
 func (systemdRun) Wrap(Cmd, View) (Cmd, error) {
 	return Cmd{}, errors.New("isolation by systemd-run is not available in this version; install bubblewrap, or run the server as root for isolation by user")
 }

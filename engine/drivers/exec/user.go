@@ -27,11 +27,13 @@ func newUser() otherUser { return otherUser{} }
 
 func (otherUser) Name() string { return WallUser }
 
-func (otherUser) Wrap(cmd Cmd, view View) (Cmd, error) {
+func (otherUser) Mounts() bool { return false }
+
+func (w otherUser) Wrap(cmd Cmd, view View) (Cmd, error) {
 	if os.Geteuid() != 0 {
 		return Cmd{}, errors.New("isolation by user needs the server to run as root")
 	}
-	if err := view.validate(); err != nil {
+	if err := errors.Join(view.validate(), view.unmounted(w)); err != nil {
 		return Cmd{}, err
 	}
 	if len(view.ReadWrite) == 0 {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,12 +19,18 @@ type Wall interface {
 	// Wrap returns the command behind the wall with the view's paths open to
 	// it. Paths are absolute and exist.
 	Wrap(cmd Cmd, view View) (Cmd, error)
+	// Mounts tells whether the wall can show a directory in another's place, which
+	// View.Base asks for. One that can't refuses such a view.
+	Mounts() bool
 }
 
 // View is what a walled command may touch besides the system's read-only
 // directories.
 type View struct {
 	ReadOnly, ReadWrite []string
+	// Base is shown read-only beneath the other paths; the zero value is none. What
+	// of them lies in it replaces a directory of it, reached through no link.
+	Base Mount
 	// Shared are writable too but belong to no single run, such as a state
 	// directory: a wall leaves their ownership alone.
 	Shared []string
@@ -33,8 +40,15 @@ type View struct {
 	Limits   Limits
 }
 
+// Mount is the directory From, seen as At.
+type Mount struct{ From, At string }
+
 func (v View) validate() error {
-	for _, p := range v.paths() {
+	paths := v.paths()
+	if v.Base != (Mount{}) {
+		paths = append(paths, v.Base.From, v.Base.At)
+	}
+	for _, p := range paths {
 		if !filepath.IsAbs(p) || filepath.Clean(p) != p || p == "/" {
 			return fmt.Errorf("opening %q to a walled process: want a clean absolute path below /", p)
 		}
@@ -112,13 +126,23 @@ func probe(ctx context.Context, w Wall) error {
 	return res.Err("probe")
 }
 
+// unmounted refuses a view that only a wall which mounts can give.
+func (v View) unmounted(wall Wall) error {
+	if v.Base != (Mount{}) {
+		return fmt.Errorf("isolation %s can't show %s as %s", wall.Name(), v.Base.From, v.Base.At)
+	}
+	return nil
+}
+
 // noWall isolates nothing but still limits.
 type noWall struct{}
 
 func (noWall) Name() string { return WallNone }
 
-func (noWall) Wrap(cmd Cmd, view View) (Cmd, error) {
-	if err := view.validate(); err != nil {
+func (noWall) Mounts() bool { return false }
+
+func (w noWall) Wrap(cmd Cmd, view View) (Cmd, error) {
+	if err := errors.Join(view.validate(), view.unmounted(w)); err != nil {
 		return Cmd{}, err
 	}
 	cmd.Args = view.Limits.wrap(cmd.Args)

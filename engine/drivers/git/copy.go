@@ -9,16 +9,26 @@ import (
 	"path/filepath"
 )
 
-// CopyWorktree copies a worktree that Worktree made, and that nothing else wrote
-// to, into to, which must not be there: many exports of one commit cost one walk
-// of its objects. Links were checked when they were written, and stay as they
-// are. After an error to holds part of the files; remove it.
-func CopyWorktree(from, to string) error {
+// CopyWorktree copies directories of a worktree that Worktree made, and that
+// nothing else wrote to, into to, which must not be there: many exports of one
+// commit cost one walk of its objects. The directories are relative to the
+// worktree, none within another; "." is all of it. Links were checked when they
+// were written, and stay as they are. After an error to holds part of the files;
+// remove it.
+func CopyWorktree(from, to string, dirs ...string) error {
 	if err := os.Mkdir(to, 0o755); err != nil { //nolint:gosec // a tool under another user reads it
 		return fmt.Errorf("copying a worktree: %w", err)
 	}
-	if err := copyDirectory(from, to); err != nil {
-		return fmt.Errorf("copying a worktree: %w", err)
+	for _, dir := range dirs {
+		dir = filepath.FromSlash(dir)
+		copied := filepath.Join(to, dir)
+		err := os.MkdirAll(copied, 0o777) //nolint:gosec // the umask decides, as in Worktree
+		if err == nil {
+			err = copyDirectory(filepath.Join(from, dir), copied)
+		}
+		if err != nil {
+			return fmt.Errorf("copying a worktree: %w", err)
+		}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestACopyOfAWorktreeIsTheSameAndApart(t *testing.T) {
 	if err := os.Symlink("a/plain", filepath.Join(from, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := CopyWorktree(from, to); err != nil {
+	if err := CopyWorktree(from, to, "."); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a/plain", "run", "a/empty", "link"} {
@@ -42,7 +42,7 @@ func TestACopyOfAWorktreeIsTheSameAndApart(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(from, "run")); err != nil || string(got) != "run" {
 		t.Errorf("writing to the copy changed the source: %q, %v", got, err)
 	}
-	if err := CopyWorktree(from, to); err == nil {
+	if err := CopyWorktree(from, to, "."); err == nil {
 		t.Error("a copy over what is there was taken")
 	}
 }

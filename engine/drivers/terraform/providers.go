@@ -17,7 +17,7 @@ import (
 // cache lacks. Such inits go one after another, so that roots which need the
 // same provider download it once; a wrong guess costs time only.
 func (w *workdir) mayDownload() (bool, error) {
-	tree := w.tree.FS()
+	tree := w.base.FS()
 	dirs, err := moduleDirs(tree, filepath.ToSlash(w.rel), moduleCalls)
 	if err != nil {
 		return false, fmt.Errorf("reading the modules of root %s: %w", w.t.Root.Name, err)

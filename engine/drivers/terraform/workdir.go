@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type workdir struct {
 	d       *Driver
 	t       engine.Target
 	tree    *os.Root // the worktree: nothing of it is reached through links out
+	base    *os.Root // what is read of it beyond the target's own directories
 	rel     string   // the root's directory, relative to the worktree
 	dir     string   // the same, absolute
 	scratch string   // a directory for the runs' own files
@@ -56,6 +58,9 @@ func (w *workdir) locate() error {
 		return fmt.Errorf("opening the checkout of root %s: %w", root.Name, err)
 	}
 	w.tree = tree
+	if w.base, err = os.OpenRoot(cmp.Or(w.t.Base, w.t.Worktree)); err != nil {
+		return fmt.Errorf("opening the checkout of root %s: %w", root.Name, err)
+	}
 	if w.rel, err = filepath.Rel(w.t.Worktree, filepath.Join(w.t.ProjectDir, filepath.FromSlash(root.Dir))); err != nil {
 		return fmt.Errorf("finding the directory of root %s: %w", root.Name, err)
 	}
@@ -65,7 +70,7 @@ func (w *workdir) locate() error {
 		return engine.Tell(fmt.Errorf("%s:%d: the directory %q of root %s is not a directory of the checkout; correct \"dir\"", root.File, root.Line, root.Dir, root.Name))
 	}
 	for _, file := range root.VarFiles {
-		if _, err := tree.Stat(filepath.Join(w.rel, filepath.FromSlash(file))); err != nil || filepath.IsAbs(file) {
+		if _, err := w.base.Stat(filepath.Join(w.rel, filepath.FromSlash(file))); err != nil || filepath.IsAbs(file) {
 			return engine.Tell(fmt.Errorf("%s:%d: the var file %q of root %s is not in the checkout; correct \"varFiles\"", root.File, root.Line, file, root.Name))
 		}
 	}
@@ -140,7 +145,7 @@ func (w *workdir) close() {
 	if w.scratch != "" {
 		_ = os.RemoveAll(w.scratch)
 	}
-	for _, dir := range []*os.Root{w.tree, w.private, w.runDir} {
+	for _, dir := range []*os.Root{w.tree, w.base, w.private, w.runDir} {
 		if dir != nil {
 			_ = dir.Close()
 		}
@@ -184,10 +189,13 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 	}
 	cfg := w.d.cfg
 	view := exec.View{
-		ReadWrite: []string{w.t.Worktree, w.scratch},
+		ReadWrite: append(w.own(), w.scratch),
 		ReadOnly:  append([]string{w.d.binary}, c.reads...),
 		Shared:    cfg.Writable,
 		Limits:    cfg.Limits, Detached: c.detached,
+	}
+	if w.t.Base != "" {
+		view.Base = exec.Mount{From: w.t.Base, At: w.t.Worktree}
 	}
 	view.ReadOnly = append(view.ReadOnly, cfg.ReadOnly...)
 	for _, dir := range []string{cfg.CacheDir, cfg.Mirror} {
@@ -200,6 +208,18 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 		return exec.Cmd{}, fmt.Errorf("isolating root %s: %w", w.t.Root.Name, err)
 	}
 	return cmd, nil
+}
+
+// own are the directories of the worktree that its code may write to.
+func (w *workdir) own() []string {
+	if w.t.Base == "" {
+		return []string{w.t.Worktree}
+	}
+	own := make([]string, 0, len(w.t.Own))
+	for _, dir := range w.t.Own {
+		own = append(own, filepath.Join(w.t.Worktree, filepath.FromSlash(dir)))
+	}
+	return own
 }
 
 // run runs the tool once in a slot of the pool. The exit code is the caller's
@@ -220,10 +240,16 @@ func (w *workdir) run(ctx context.Context, c call) (exec.Result, error) {
 	return res, nil
 }
 
+// readOnly is what the system says of a write outside a member's own directories.
+const readOnly = "read-only file system"
+
 // failure is a run that did not exit as wanted, in the tool's own words. Where
 // the checkout and the scratch directory are is nobody's business.
 func (w *workdir) failure(c call, res exec.Result) error {
 	err := fmt.Errorf("root %s: %w", w.t.Root.Name, res.Err(w.name(c)))
+	if w.t.Base != "" && strings.Contains(strings.ToLower(err.Error()), readOnly) {
+		err = fmt.Errorf("%w\n\nOf the checkout, code of root %s may write below %s only: its own directory and those of the local modules it calls", err, w.t.Root.Name, strings.Join(w.t.Own, ", "))
+	}
 	text := err.Error()
 	for _, dir := range []string{w.t.Worktree, w.scratch, w.t.RunDir} {
 		if dir != "" {
