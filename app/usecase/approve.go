@@ -162,6 +162,7 @@ func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comm
 	}
 	kind, revoked, err := c.writeApproval(ctx, site, *g, comment, principal, cmd.Digest)
 	if revoked != nil && revoked.ActedAt == "" {
+		kind = note.RevokedByHand
 		bare.Since, _ = revoked.RevokedBefore()
 	}
 	if err != nil || kind != "" {

@@ -27,6 +27,7 @@ const (
 	Bot              Kind = "bot"               // written by a bot or through an app
 	Edited           Kind = "edited"            // edited or deleted before it was read
 	Revoked          Kind = "revoked"           // written before the gate's last revocation
+	RevokedByHand    Kind = "revoked-by-hand"   // maybe written before it; Since is from when on that is certain
 	NotRun           Kind = "not-run"           // quoted, fenced, misspelt: see Lines
 	PlanMoved        Kind = "plan-moved"        // the plan changed after review
 	TargetMoved      Kind = "target-moved"      // the target changed while applying
@@ -134,7 +135,7 @@ func (p Problem) bullet() string {
 // line is the one to copy, for the kinds whose next step is a command.
 func (r Refused) line() string {
 	switch r.Kind {
-	case OlderPlan, UnknownPlan, NoDigest, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, NoReview, ClockAhead:
+	case OlderPlan, UnknownPlan, NoDigest, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, RevokedByHand, NoReview, ClockAhead:
 		return ApproveLine(r.Op, r.Gate, r.Now)
 	case NeedsSignature:
 		if line := ApproveLine(r.Op, r.Gate, r.Now); line != "" {
@@ -195,11 +196,10 @@ func (r Refused) explainPerson() (what, next string) {
 	case Edited:
 		return "Not counted: the comment was edited or deleted before it was read.", "Write a new comment:"
 	case Revoked:
-		if !r.Since.IsZero() {
-			return "Not counted: the gate was revoked on a command line, whose clock cannot be compared with the one that dates comments.",
-				"If the plan is right after all, approve it on a command line, or write a new comment after " + r.Since.UTC().Format("2006-01-02 15:04:05") + " UTC:"
-		}
 		return "Not counted: the comment is older than the last revocation at this gate.", "If the plan is right after all, write a new comment:"
+	case RevokedByHand:
+		return "Not counted: the gate was revoked on a command line, whose clock cannot be compared with the one that dates comments.",
+			"If the plan is right after all, approve it on a command line, or write a new comment after " + r.Since.UTC().Format("2006-01-02 15:04:05") + " UTC:"
 	case NotRun:
 		return "Not run:", "A command is one line of its own in plain text. " + Inline("chant help") + " lists them."
 	case ForkNeedsHead:
