@@ -25,7 +25,7 @@ import (
 // Server is what the handlers need.
 type Server struct {
 	// Webhooks are the receivers by forge, mounted at /webhooks/<forge>.
-	Webhooks   map[string]http.Handler
+	Webhooks map[string]http.Handler
 	// Listed are the repositories of the configuration, in its order.
 	Listed     func() []Listed
 	Facts      *facts.Facts

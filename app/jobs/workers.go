@@ -72,8 +72,12 @@ func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) err
 }
 
 func (w *settleWorker) settle(ctx context.Context, site *usecase.Site, s store.Subject) (open bool, err error) {
-	if s.Kind == store.SubjectBranch {
+	switch s.Kind {
+	case store.SubjectBranch:
 		return w.Settler.SettleBranch(ctx, site, s.Name)
+	case store.SubjectQueue:
+		return false, w.Settler.SettleQueue(ctx, site, s.Name)
+	case store.SubjectPull:
 	}
 	number, err := numberOf(s.Name)
 	if err != nil {

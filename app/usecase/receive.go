@@ -47,7 +47,7 @@ func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine
 	case engine.TagChanged:
 		return "settles the branches the tag can be on", r.branches(ctx, forge, e.Repo)
 	case engine.QueueRequested:
-		return "merge queues are served by their own status", nil
+		return "answers the merge queue", r.Subjects.Raise(ctx, e.Repo, QueueOf(e.Head))
 	case engine.RepoChanged:
 		return "the repository's name is updated", nil
 	case engine.InstallationChanged:

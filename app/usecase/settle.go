@@ -79,19 +79,20 @@ type Next interface {
 	Raise(ctx context.Context, repo engine.Repo, s Subject) error
 }
 
-// SubjectKind tells pull requests and branches apart.
+// SubjectKind tells pull requests, branches and merge queues apart.
 type SubjectKind string
 
 // The subjects settle works on.
 const (
 	PullSubject   SubjectKind = "pull"
 	BranchSubject SubjectKind = "branch"
+	QueueSubject  SubjectKind = "queue"
 )
 
 // Subject is what a settle derives everything of.
 type Subject struct {
 	Kind SubjectKind
-	Name string // number or branch
+	Name string // number, branch or a queue's commit
 }
 
 // PullOf names the subject of a pull request.
@@ -99,6 +100,9 @@ func PullOf(number int) Subject { return Subject{Kind: PullSubject, Name: strcon
 
 // BranchOf names the subject of a branch.
 func BranchOf(branch string) Subject { return Subject{Kind: BranchSubject, Name: branch} }
+
+// QueueOf names the subject of a commit that a merge queue made.
+func QueueOf(sha string) Subject { return Subject{Kind: QueueSubject, Name: sha} }
 
 // Settler derives gates, notes, statuses and the next step from the facts. It is
 // level-triggered: settling twice says nothing twice.

@@ -16,9 +16,11 @@ type SubjectKind string
 const (
 	SubjectPull   SubjectKind = "pull"
 	SubjectBranch SubjectKind = "branch"
+	SubjectQueue  SubjectKind = "queue"
 )
 
-// Subject is one pull request, named by its number, or one branch.
+// Subject is one pull request, named by its number, one branch, or one commit
+// that a merge queue made.
 type Subject struct {
 	RepoKey string
 	Kind    SubjectKind
