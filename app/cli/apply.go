@@ -165,8 +165,8 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 	for _, w := range a.Warnings {
 		h.warnf("%s", w)
 	}
-	out := outcome{report: a.Report, document: a.Report.ChangeSet.JSON(), note: note.Input{
-		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: h.runURL(),
+	out := outcome{report: a.Report, document: a.Report.ChangeSet.JSON(), forge: c.job.repo.Instance.Kind, note: note.Input{
+		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: c.job.url,
 		BaseBranch: where.branch, ApplyOnMerge: true, NotIsolated: notIsolated, Ask: ask(a.Policy),
 	}}
 	if a.Set != nil {

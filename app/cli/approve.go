@@ -27,7 +27,7 @@ type ActOptions struct {
 	Actor    string `placeholder:"WHO" help:"The same; --approver wins."`
 	URL      string `name:"url" placeholder:"URL" help:"Address that explains the act. Default: the pull request whose job this is."`
 	Note     string `placeholder:"TEXT" help:"Words to keep with the act."`
-	Forge    string `placeholder:"FORGE" help:"Forge to read the approver's permission from: github."`
+	Forge    string `placeholder:"FORGE" help:"Forge to read the approver's permission from: github, gitlab or forgejo."`
 }
 
 // act is the part of a gate's line both acts share.
@@ -39,14 +39,17 @@ func (h *Host) act(o ActOptions) (gate.Act, error) {
 	if a.By == "" {
 		a.By = o.Actor
 	}
+	j, err := h.job(o.Forge)
+	if err != nil {
+		return a, err
+	}
 	if a.By == "" {
-		var err error
-		if a.By, err = h.person(); err != nil {
+		if a.By, err = h.person(j); err != nil {
 			return a, err
 		}
 	}
 	if a.URL == "" {
-		a.URL = h.pullURL()
+		a.URL = j.pullURL
 	}
 	return a, nil
 }
@@ -56,10 +59,9 @@ func (h *Host) act(o ActOptions) (gate.Act, error) {
 // "unknown" we refuse: an approval of nobody would open a gate, and it could not
 // be told later whose it was. Git's user is not taken: anybody can set it to any
 // name.
-func (h *Host) person() (string, error) {
-	if login := h.env("GITHUB_ACTOR"); login != "" {
-		instance, err := h.instance()
-		return instance.Principal(login), err
+func (h *Host) person(j job) (string, error) {
+	if j.actor != "" {
+		return j.repo.Instance.Principal(j.actor), nil
 	}
 	for _, name := range []string{"GITLAB_USER_LOGIN", "USER"} {
 		if who := h.env(name); who != "" {
@@ -198,7 +200,7 @@ func Revoke(ctx context.Context, h *Host, o RevokeOptions) error {
 	if err != nil {
 		return err
 	}
-	c, err := h.open(ctx)
+	c, err := h.open(ctx, o.Forge)
 	if err != nil {
 		return err
 	}

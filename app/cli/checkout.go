@@ -21,6 +21,7 @@ import (
 // checkout is the repository a command runs in.
 type checkout struct {
 	site *usecase.Site
+	job  job
 	top  string // directory that holds .git
 	// state is where runs keep their files: inside the git directory all
 	// worktrees share, so that no commit, artifact or planned code holds it.
@@ -29,8 +30,11 @@ type checkout struct {
 }
 
 // open opens the repository around the working directory. The forge is left
-// out.
-func (h *Host) open(ctx context.Context) (*checkout, error) {
+// out; kind is its family, "" to tell by the environment.
+func (h *Host) open(ctx context.Context, kind string) (*checkout, error) {
+	if err := checkForge(kind); err != nil {
+		return nil, err
+	}
 	if err := config.Mistyped(h.Environ); err != nil {
 		return nil, &ExitError{Code: Misused, Err: err}
 	}
@@ -54,14 +58,14 @@ func (h *Host) open(ctx context.Context) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	instance, err := h.instance()
+	job, err := h.job(kind)
 	if err != nil {
 		return nil, err
 	}
 	return &checkout{
-		top: top, state: filepath.Join(gitDir, "chant"), rel: filepath.ToSlash(rel),
+		job: job, top: top, state: filepath.Join(gitDir, "chant"), rel: filepath.ToSlash(rel),
 		site: &usecase.Site{
-			Repo: engine.Repo{Instance: instance}, Clone: clone,
+			Repo: engine.Repo{Instance: job.repo.Instance}, Clone: clone,
 			Ledger: ledger.Open(clone, h.Now), Leases: lease.Open(clone, holder, lease.SystemClock()),
 		},
 	}, nil
@@ -69,14 +73,11 @@ func (h *Host) open(ctx context.Context) (*checkout, error) {
 
 // openWith also connects to the forge, unless kind is empty.
 func (h *Host) openWith(ctx context.Context, kind string) (*checkout, error) {
-	if err := checkForge(kind); err != nil {
-		return nil, err
-	}
-	c, err := h.open(ctx)
+	c, err := h.open(ctx, kind)
 	if err != nil || kind == "" {
 		return c, err
 	}
-	c.site.Forge, c.site.Repo, err = h.connect(ctx)
+	c.site.Forge, c.site.Repo, err = h.connect(ctx, c.job)
 	return c, err
 }
 

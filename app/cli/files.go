@@ -30,6 +30,7 @@ type outcome struct {
 	document []byte
 	shown    usecase.Shown
 	note     note.Input
+	forge    engine.ForgeKind // whose notes hold how much
 }
 
 // write leaves the files of an outcome in a directory.
@@ -50,7 +51,7 @@ func (h *Host) write(dir string, out outcome) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // an artifact's directory
 		return fmt.Errorf("making the report's directory: %w", err)
 	}
-	body := note.Render(out.note, note.Limit(engine.GitHub))
+	body := note.Render(out.note, note.Limit(out.forge))
 	files := map[string][]byte{name: text, changeSet: out.document, noteFile: []byte(body + "\n"), shownFile: append(shown, '\n')}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil { //nolint:gosec // an artifact
@@ -86,7 +87,7 @@ type plannedPull struct {
 }
 
 func (h *Host) finishPlan(ctx context.Context, c *checkout, o PlanOptions, p plannedPull) error {
-	out := outcome{report: p.plan.Report, document: p.plan.Report.ChangeSet.JSON(), note: h.planNote(p)}
+	out := outcome{report: p.plan.Report, document: p.plan.Report.ChangeSet.JSON(), note: h.planNote(c.job, p), forge: c.job.repo.Instance.Kind}
 	if p.plan.Set != nil {
 		out.shown = p.plan.Set.Shown()
 	}

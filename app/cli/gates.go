@@ -39,7 +39,7 @@ const notLooked = "not looked at: open pull requests; the note of each has its p
 
 // Gates lists every gate that waits, by reading every gate file of the ledger.
 func Gates(ctx context.Context, h *Host, o GatesOptions) error {
-	c, err := h.open(ctx)
+	c, err := h.open(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 // AcceptLedger takes the ledger as the remote has it now, after an operator
 // looked at why it was refused (pr-loop §1.5).
 func AcceptLedger(ctx context.Context, h *Host) error {
-	c, err := h.open(ctx)
+	c, err := h.open(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // TickOptions are those of `chant ci tick` (pr-loop §4.3).
 type TickOptions struct {
 	DryRun bool   `help:"Say which tags are due and make none."`
-	Forge  string `default:"github" placeholder:"FORGE" help:"Forge whose checks are read: github."`
+	Forge  string `default:"github" placeholder:"FORGE" help:"Forge whose checks are read: github, gitlab or forgejo."`
 	JSON   bool   `name:"json" help:"Print the tags as JSON."`
 }
 
@@ -38,9 +38,6 @@ type tickTag struct {
 // Tick judges the commits of the green branch by their checks and pushes the
 // tags due. The declaration at the branch's tip is the one judged by.
 func Tick(ctx context.Context, h *Host, o TickOptions) error {
-	if o.Forge == "" {
-		o.Forge = GitHub
-	}
 	c, err := h.openWith(ctx, o.Forge)
 	if err != nil {
 		return err
@@ -219,7 +216,7 @@ func codeOf(err error) string {
 
 func (h *Host) lastGreen(ctx context.Context) (lastGreen, error) {
 	out := lastGreen{Schema: lastGreenSchema, Contract: 1, Chant: h.Version}
-	c, err := h.open(ctx)
+	c, err := h.open(ctx, "")
 	if err != nil {
 		return out, err
 	}

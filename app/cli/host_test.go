@@ -139,11 +139,11 @@ func TestAPersonsMachineRunsNothingWithoutAWall(t *testing.T) {
 func TestTheTokenOfChantWins(t *testing.T) {
 	t.Parallel()
 	h, _, _ := host("GH_TOKEN=3", "GITHUB_TOKEN=2", "CHANT_FORGE_TOKEN=1")
-	if name, value := h.token(); name != "CHANT_FORGE_TOKEN" || value != "1" {
+	if name, value := h.token(engine.GitHub); name != "CHANT_FORGE_TOKEN" || value != "1" {
 		t.Errorf("%s=%s", name, value)
 	}
 	h, _, _ = host("GH_TOKEN=3", "GITHUB_TOKEN=2", "CHANT_FORGE_TOKEN=")
-	if name, value := h.token(); name != "GITHUB_TOKEN" || value != "2" {
+	if name, value := h.token(engine.GitHub); name != "GITHUB_TOKEN" || value != "2" {
 		t.Errorf("%s=%s", name, value)
 	}
 }
@@ -170,7 +170,11 @@ func TestWhoActsIsNamedAsReviewsNameThem(t *testing.T) {
 		"root":                     {"USER=root"},
 	} {
 		h, _, _ := host(environ...)
-		if got, err := h.person(); err != nil || got != want {
+		j, err := h.job("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.person(j); err != nil || got != want {
 			t.Errorf("%v: %q %v, want %q", environ, got, err, want)
 		}
 	}
@@ -238,23 +242,74 @@ func TestThePullRequestOfAJob(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]int{"12/merge": 12, "12/head": 12, "main": 0, "x12/merge": 0, "": 0} {
 		h, _, _ := host("GITHUB_REF_NAME="+ref, "GITHUB_SERVER_URL=https://github.com", "GITHUB_REPOSITORY=acme/infra")
-		if got, merged := h.jobPull(); got != want || merged != strings.HasSuffix(ref, "/merge") && want > 0 {
-			t.Errorf("%s: %d %t", ref, got, merged)
+		j, err := h.job("")
+		if err != nil || j.number != want || j.merged != strings.HasSuffix(ref, "/merge") && want > 0 {
+			t.Errorf("%s: %+v %v", ref, j, err)
 		}
-		if url := h.pullURL(); (url == "https://github.com/acme/infra/pull/12") != (want == 12) {
-			t.Errorf("%s: %q", ref, url)
+		if (j.pullURL == "https://github.com/acme/infra/pull/12") != (want == 12) {
+			t.Errorf("%s: %q", ref, j.pullURL)
 		}
 	}
 }
 
-func TestAnUnreadableServerAddressIsAnError(t *testing.T) {
+// pr-loop §5.10
+func TestAJobTellsItsForge(t *testing.T) {
 	t.Parallel()
-	h, _, _ := host("GITHUB_SERVER_URL=nowhere")
-	if _, err := h.instance(); err == nil || !strings.Contains(err.Error(), "GITHUB_SERVER_URL") {
-		t.Errorf("got %v", err)
+	actions := []string{
+		"GITHUB_SERVER_URL=https://git.example.com:3000", "GITHUB_API_URL=https://git.example.com:3000/api/v1",
+		"GITHUB_REPOSITORY=acme/infra", "GITHUB_ACTOR=Alice", "GITHUB_RUN_ID=7", "GITHUB_REF_NAME=12/merge", "GITHUB_BASE_REF=main",
 	}
-	h, _, _ = host()
-	if got, err := h.instance(); err != nil || got != (engine.Instance{Kind: engine.GitHub, Host: "github.com"}) {
-		t.Errorf("got %v %v", got, err)
+	inForgejo := job{
+		repo: engine.Repo{Instance: engine.Instance{Kind: engine.Forgejo, Host: "git.example.com:3000"}, Owner: "acme", Name: "infra"},
+		api:  "https://git.example.com:3000/api/v1", actor: "Alice", url: "https://git.example.com:3000/acme/infra/actions/runs/7",
+		number: 12, merged: true, pullURL: "https://git.example.com:3000/acme/infra/pulls/12", base: "main",
+	}
+	tests := []struct {
+		name, kind string
+		environ    []string
+		want       job
+		who        string
+	}{
+		{"no job", "", nil, job{repo: engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}}}, ""},
+		{"Forgejo, by its runner", "", append([]string{"FORGEJO_ACTIONS=true"}, actions...), inForgejo, "forgejo@git.example.com:3000:alice"},
+		{"Gitea, by its runner", "", append([]string{"GITEA_ACTIONS=true"}, actions...), inForgejo, "forgejo@git.example.com:3000:alice"},
+		{"Forgejo, by name", "forgejo", actions, inForgejo, "forgejo@git.example.com:3000:alice"},
+		{"GitLab", "", []string{
+			"GITLAB_CI=true", "CI_SERVER_URL=https://gitlab.com", "CI_API_V4_URL=https://gitlab.com/api/v4", "CI_PROJECT_ID=42",
+			"CI_PROJECT_PATH=acme/platform/infra", "GITLAB_USER_LOGIN=alice", "CI_PIPELINE_URL=https://gitlab.com/p/1",
+			"CI_MERGE_REQUEST_IID=12", "CI_MERGE_REQUEST_PROJECT_URL=https://gitlab.com/acme/platform/infra",
+			"CI_MERGE_REQUEST_TARGET_BRANCH_NAME=main", "CI_MERGE_REQUEST_EVENT_TYPE=merged_result",
+		}, job{
+			repo: engine.Repo{Instance: engine.Instance{Kind: engine.GitLab, Host: "gitlab.com"}, ID: 42, Owner: "acme/platform", Name: "infra"},
+			api:  "https://gitlab.com/api/v4", actor: "alice", url: "https://gitlab.com/p/1", number: 12, merged: true,
+			pullURL: "https://gitlab.com/acme/platform/infra/-/merge_requests/12", base: "main",
+		}, "gitlab:alice"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h, _, _ := host(tt.environ...)
+			got, err := h.job(tt.kind)
+			if err != nil || got != tt.want {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+			if who, _ := h.person(got); who != tt.who {
+				t.Errorf("who acts is %q, want %q", who, tt.who)
+			}
+		})
+	}
+}
+
+func TestAnUnreadableJobIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"GITHUB_SERVER_URL=nowhere", "CI_SERVER_URL=nowhere", "CI_PROJECT_ID=x", "CI_MERGE_REQUEST_IID=x"} {
+		h, _, _ := host(variable)
+		if strings.HasPrefix(variable, "CI_") {
+			h, _, _ = host("GITLAB_CI=true", variable)
+		}
+		name, _, _ := strings.Cut(variable, "=")
+		if _, err := h.job(""); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", variable, err)
+		}
 	}
 }

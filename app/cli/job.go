@@ -23,11 +23,12 @@ func JobApply(ctx context.Context, h *Host, o ApplyOptions) error {
 
 // jobForge is the forge whose job this is, unless one was named.
 func (h *Host) jobForge(named string) string {
-	if named != "" || h.env("GITHUB_REPOSITORY") == "" {
+	j, err := h.job(named)
+	if named != "" || err != nil || j.repo.ID == 0 && j.repo.Name == "" {
 		return named
 	}
-	if _, token := h.token(); token == "" {
+	if _, token := h.token(j.repo.Instance.Kind); token == "" {
 		return ""
 	}
-	return GitHub
+	return string(j.repo.Instance.Kind)
 }

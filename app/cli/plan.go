@@ -72,14 +72,11 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 // openToPlan opens the checkout and, where the environment allows, the forge. A
 // plan stands without a forge, so a failure there is a warning.
 func (h *Host) openToPlan(ctx context.Context, o PlanOptions) (*checkout, *engine.Change, error) {
-	if err := checkForge(o.Forge); err != nil {
-		return nil, nil, err
-	}
-	c, err := h.open(ctx)
+	c, err := h.open(ctx, o.Forge)
 	if err != nil || o.Forge == "" {
 		return c, nil, err
 	}
-	forge, repo, err := h.connect(ctx)
+	forge, repo, err := h.connect(ctx, c.job)
 	if err != nil {
 		h.warnf("note and statuses are left out: %v", err)
 		return c, nil, nil
@@ -103,7 +100,7 @@ func (h *Host) head(ctx context.Context, c *checkout, o PlanOptions) (string, er
 	if err != nil {
 		return "", err
 	}
-	if number, merged := h.jobPull(); merged && number == o.PR && len(head.Parents) == 2 {
+	if c.job.merged && c.job.number == o.PR && len(head.Parents) == 2 {
 		return head.Parents[1], nil
 	}
 	return head.SHA, nil

@@ -24,10 +24,10 @@ func (noMemory) Post(context.Context, engine.Repo, string) (usecase.Post, bool, 
 func (noMemory) SavePost(context.Context, engine.Repo, string, usecase.Post) error { return nil }
 
 // planNote is what the note of a planned pull request shows.
-func (h *Host) planNote(p plannedPull) note.Input {
+func (h *Host) planNote(j job, p plannedPull) note.Input {
 	in := note.Input{
 		Report: p.plan.Report, Marker: project.NoteMarker(p.plan.Policy.Env.Name, p.plan.Member), At: h.Now(),
-		RunURL: h.runURL(), BaseBranch: p.target.branch, BaseTip: p.baseTip, Ask: ask(p.plan.Policy),
+		RunURL: j.url, BaseBranch: p.target.branch, BaseTip: p.baseTip, Ask: ask(p.plan.Policy),
 		ApplyOnMerge: p.plan.Policy.Env.ApplyOnMerge, NotIsolated: p.notIsolated,
 		NothingDue: p.plan.Set != nil && len(p.plan.Set.Members) > 0 && p.plan.Set.NothingDue(),
 	}

@@ -16,7 +16,7 @@ type CommonOptions struct {
 	Branch string `placeholder:"BRANCH" help:"Target branch. Default: the one the environment is declared for."`
 	Gate   string `placeholder:"GATE" help:"Gate instead of the declared one."`
 	Member string `placeholder:"MEMBER" help:"Workspace member; it must be the one the working directory is in."`
-	Forge  string `placeholder:"FORGE" help:"Forge to read from and to write note and statuses on: github, from GITHUB_REPOSITORY, GITHUB_API_URL and a token."`
+	Forge  string `placeholder:"FORGE" help:"Forge to read from and to write note and statuses on: github, gitlab or forgejo; where it is comes from the variables its CI jobs have, and a token."`
 	Output string `placeholder:"DIR" default:".chant/pr" help:"Directory of the report files. Default: .chant/pr."`
 	JSON   bool   `name:"json" help:"Print the report as JSON."`
 
@@ -50,7 +50,7 @@ func (h *Host) target(ctx context.Context, c *checkout, o CommonOptions, commit 
 	if err := t.pickEnv(); err != nil {
 		return t, err
 	}
-	return t, t.pickBranch(ctx, h, c)
+	return t, t.pickBranch(ctx, c)
 }
 
 // envs are the declared envs, or the one that stands for them.
@@ -91,11 +91,11 @@ func (t *target) pickEnv() error {
 
 // pickBranch falls back, where nothing is declared, to the branch the job says,
 // the remote's default branch, and the branch checked out.
-func (t *target) pickBranch(ctx context.Context, h *Host, c *checkout) error {
+func (t *target) pickBranch(ctx context.Context, c *checkout) error {
 	if t.branch != "" {
 		return nil
 	}
-	if t.branch = h.env("GITHUB_BASE_REF"); t.branch != "" {
+	if t.branch = c.job.base; t.branch != "" {
 		return nil
 	}
 	candidates := []string{"main", "master"}
