@@ -1,4 +1,5 @@
-# Everything a contributor runs. It needs Go, git and make; terraform or tofu is
+# Everything a contributor runs. It needs Go, git, make and, for the tests,
+# PostgreSQL 15 or newer (apt-get install postgresql); terraform or tofu is
 # built when neither is on PATH. `make help` lists the targets.
 
 SHELL := bash
