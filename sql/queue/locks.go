@@ -12,9 +12,12 @@ const takeLock = `INSERT INTO job_locks (name, replica_id)
 	SELECT $2, $3 FROM replicas r WHERE r.id = $3 AND ` + living + `
 	ON CONFLICT (name) DO UPDATE SET replica_id = excluded.replica_id WHERE job_locks.replica_id = excluded.replica_id`
 
+const isAlive = `SELECT EXISTS (SELECT 1 FROM replicas r WHERE r.id = $2 AND ` + living + `)`
+
 const giveLock = `DELETE FROM job_locks WHERE name = $1 AND replica_id = $2`
 
-// TryLock takes a key unless a job holds it, here or in another replica. It keeps
+// TryLock takes a key unless a job holds it, here or in another replica: then ok is
+// false and err nil. It keeps
 // two jobs of one key apart. The second does not wait in its place, which others
 // need (soundness I11): it is put off.
 func (r *Replica) TryLock(ctx context.Context, key ...string) (unlock func(), ok bool, err error) {
@@ -36,9 +39,21 @@ func (r *Replica) TryLock(ctx context.Context, key ...string) (unlock func(), ok
 	}
 	if rows == 0 {
 		r.give(name)
-		return nil, false, nil
+		return nil, false, r.alive(ctx)
 	}
 	return func() { r.unlock(context.WithoutCancel(ctx), name) }, true, nil
+}
+
+// alive is ErrSilent when others take this process for dead.
+func (r *Replica) alive(ctx context.Context) error {
+	var alive bool
+	if err := r.db.Write.QueryRowContext(ctx, isAlive, deadAfter.Milliseconds(), r.id).Scan(&alive); err != nil {
+		return fmt.Errorf("asking whether this process counts as living: %w", err)
+	}
+	if !alive {
+		return ErrSilent
+	}
+	return nil
 }
 
 // unlock gives a lock back. Nobody who holds one waits for more than a moment.

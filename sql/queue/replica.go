@@ -19,12 +19,12 @@ import (
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// A replica says every beat that it lives. One that was silent for deadAfter, by
+// A replica says every beatEvery that it lives. One that was silent for deadAfter, by
 // the clock of the database, counts as dead: others take up its jobs and locks.
 // So it must know before: silentAfter its last word it ends its own work, which
 // has the rest of the time to end in.
 const (
-	beat        = 3 * time.Second
+	beatEvery   = 3 * time.Second
 	beatTime    = 5 * time.Second // one may take
 	silentAfter = 15 * time.Second
 	deadAfter   = 30 * time.Second
@@ -120,7 +120,7 @@ func (r *Replica) Stop(ctx context.Context) error {
 // the moment before it did, so that it counts less time than the others.
 func (r *Replica) run(ctx context.Context, said time.Time) {
 	defer close(r.stopped)
-	again := time.NewTicker(beat)
+	again := time.NewTicker(beatEvery)
 	defer again.Stop()
 	for {
 		select {
@@ -128,21 +128,31 @@ func (r *Replica) run(ctx context.Context, said time.Time) {
 		case <-ctx.Done():
 			return
 		}
-		now := time.Now()
-		err := r.once(ctx)
-		switch {
-		case err == nil:
-			said = now
-		case ctx.Err() == nil:
-			r.log.Warn("the database does not answer", "error", err, "silent", time.Since(said).Round(time.Second))
-		}
-		if time.Since(said) > silentAfter {
-			r.silence()
-		}
+		said = r.beat(ctx, said)
 	}
 }
 
-// once is one beat.
+// beat says that this process lives, and returns when it last did. What it worked
+// on ends first if it was silent, be it that it was not let run.
+func (r *Replica) beat(ctx context.Context, said time.Time) time.Time {
+	now := time.Now()
+	if now.Sub(said) > silentAfter {
+		r.silence()
+	}
+	err := r.once(ctx)
+	if err == nil {
+		return now
+	}
+	if ctx.Err() == nil {
+		r.log.Warn("the database does not answer", "error", err, "silent", time.Since(said).Round(time.Second))
+	}
+	if time.Since(said) > silentAfter {
+		r.silence()
+	}
+	return said
+}
+
+// once is one try of a beat.
 func (r *Replica) once(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatTime)
 	defer cancel()
