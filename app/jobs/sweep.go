@@ -59,7 +59,7 @@ func (w *sweepWorker) forget(ctx context.Context) error {
 }
 
 // repositories starts the sweep of each, and what the queue gave up of the
-// deliveries that wait for one.
+// deliveries that wait for one, or that nothing was done about.
 func (w *sweepWorker) repositories(ctx context.Context) error {
 	return w.DB.InTx(ctx, func(tx *sql.Tx) error {
 		waited, err := w.Deliveries.WaitedFor(ctx, tx)
@@ -78,7 +78,11 @@ func (w *sweepWorker) repositories(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		pending, err := w.Deliveries.Pending(ctx, 1)
+		if err != nil || len(pending) == 0 {
+			return err
+		}
+		return w.Wake()(ctx, tx)
 	})
 }
 
