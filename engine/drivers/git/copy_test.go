@@ -3,7 +3,10 @@ package git
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestACopyOfAWorktreeIsTheSameAndApart(t *testing.T) {
@@ -44,5 +47,32 @@ func TestACopyOfAWorktreeIsTheSameAndApart(t *testing.T) {
 	}
 	if err := CopyWorktree(from, to, "."); err == nil {
 		t.Error("a copy over what is there was taken")
+	}
+}
+
+func TestACopyOfSomeDirectoriesHoldsNothingElse(t *testing.T) {
+	t.Parallel()
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
+	for _, name := range []string{"top", "roots/a/main.tf", "roots/a/sub/x", "roots/b/main.tf", "modules/m/x.tf", "modules/n/x.tf"} {
+		path := filepath.Join(from, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := CopyWorktree(from, to, "modules/m", "roots/a"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := filepath.WalkDir(to, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			got = append(got, strings.TrimPrefix(path, to+"/"))
+		}
+		return err
+	})
+	if diff := cmp.Diff([]string{"modules/m/x.tf", "roots/a/main.tf", "roots/a/sub/x"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n(-want +got):\n%s", err, diff)
 	}
 }
