@@ -126,8 +126,9 @@ func (c *Conn) change(ctx context.Context, p *gitea.PullRequest) (engine.Change,
 // authored is an account in a repository.
 type authored struct{ repo, account int64 }
 
-// firstTimer says whether the author has no merged pull request here yet.
-// Neither server gives an association, so it is asked, until it is true once.
+// firstTimer says whether the author may not write here and has no merged pull
+// request yet: who may write is known, as on the other forges. Neither server
+// gives an association, so it is asked; a merged pull request stays one.
 func (c *Conn) firstTimer(ctx context.Context, change engine.Change) (bool, error) {
 	if change.Author.ID <= 0 {
 		return true, nil
@@ -137,6 +138,13 @@ func (c *Conn) firstTimer(ctx context.Context, change engine.Change) (bool, erro
 	known := c.known[key]
 	c.mu.Unlock()
 	if known {
+		return false, nil
+	}
+	level, err := c.Permission(ctx, change.Repo, change.Author.Login)
+	switch {
+	case err != nil && !errors.Is(err, forges.ErrNotFound):
+		return true, err
+	case level == forges.Write || level == forges.Admin:
 		return false, nil
 	}
 	what := fmt.Sprintf("reading what %s wrote before in %s", change.Author.Login, change.Repo.FullName())

@@ -84,7 +84,7 @@ func TestAChangeIsReadAsItStands(t *testing.T) {
 			p := w.pull(t, "topic")
 			want := engine.Change{
 				Repo: w.key, Number: 1, Title: "Change topic", URL: p.URL(), Head: p.Head(), HeadBranch: "topic",
-				Base: must(w.repo.Head("main"))(t), BaseBranch: "main", State: engine.Open, FirstTimer: true,
+				Base: must(w.repo.Head("main"))(t), BaseBranch: "main", State: engine.Open,
 				Author: engine.Actor{ID: w.alice.ID, Login: "alice"},
 			}
 			if diff := cmp.Diff(want, w.change(t, p)); diff != "" {
@@ -227,6 +227,10 @@ func TestAnAuthorIsNoFirstTimerOnceMerged(t *testing.T) {
 			if err := closed.Close(w.alice); err != nil {
 				t.Fatal(err)
 			}
+			if w.change(t, second).FirstTimer {
+				t.Fatal("who may write is a first-timer")
+			}
+			w.repo.SetPermission(w.alice, "read")
 			if !w.change(t, second).FirstTimer {
 				t.Fatal("a closed pull request counts as merged")
 			}
