@@ -21,7 +21,7 @@ func AcceptLedger(ctx context.Context, c *config.Config, repository string) (tip
 	if !c.Allows(repo) {
 		return "", fmt.Errorf("%s is not among the repositories of the configuration", repository)
 	}
-	connections, err := connect(c)
+	connections, err := connect(c, direct)
 	if err != nil {
 		return "", err
 	}

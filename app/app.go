@@ -22,30 +22,37 @@ import (
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/httpd"
 	"github.com/chant-bot/chant/app/jobs"
+	"github.com/chant-bot/chant/app/logs"
+	"github.com/chant-bot/chant/app/metrics"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/sql/store"
 )
 
 // Server is the whole program as a service.
 type Server struct {
-	config *config.Config
-	forges connections
-	log    *slog.Logger
-	db     *store.DB
-	jobs   *jobs.Jobs
-	inbox  *store.Inbox
-	http   *http.Server
-	lock   *exec.FileLock
+	config  *config.Config
+	forges  connections
+	metrics *metrics.Metrics
+	log     *slog.Logger
+	db      *store.DB
+	jobs    *jobs.Jobs
+	inbox   *store.Inbox
+	http    *http.Server
+	lock    *exec.FileLock
 }
 
 // New opens the state directory and wires the parts. Nothing runs before Run.
 func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Server, error) {
-	s := &Server{config: c, log: log}
+	s := &Server{config: c, metrics: metrics.New(version), log: slog.New(logs.Handler(log.Handler()))}
 	var wall exec.Wall
 	var err error
-	if wall, s.forges, err = preflight(ctx, c); err != nil {
+	counted := func(forge engine.Instance) http.RoundTripper {
+		return s.metrics.Transport(forge, http.DefaultTransport)
+	}
+	if wall, s.forges, err = preflight(ctx, c, counted); err != nil {
 		return nil, err
 	}
 	if err := s.openState(ctx); err != nil {
@@ -56,8 +63,9 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 		return nil, err
 	}
 	kept := facts.New(s.db, time.Now)
+	drivers := newDrivers(c, wall)
 	stage := &usecase.Stage{
-		Drivers: newDrivers(c, wall), Credentials: credentials{c}, Dir: filepath.Join(c.StateDir, "runs"),
+		Drivers: drivers, Credentials: credentials{c}, Dir: filepath.Join(c.StateDir, "runs"),
 		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString, Fault: s.fault,
 	}
 	notIsolated := wall.Name() == exec.WallNone
@@ -66,14 +74,14 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	}
 	s.inbox = store.NewInbox(s.db, s.jobs.Wake())
 	s.jobs.Inbox = s.inbox
-	s.http, err = s.wireHTTP(where, kept, notIsolated)
+	s.http, err = s.wireHTTP(where, kept, drivers, notIsolated)
 	return s, err
 }
 
 // fault keeps the text of an error that people see the reference of.
-func (s *Server) fault(err error) (ref string) {
+func (s *Server) fault(ctx context.Context, err error) (ref string) {
 	ref = uuid.NewString()[:8]
-	s.log.Error("internal error", "ref", ref, "error", err)
+	s.log.ErrorContext(ctx, "internal error", "ref", ref, "error", err)
 	return ref
 }
 
@@ -135,7 +143,7 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 	j := &jobs.Jobs{
 		DB: s.db, Facts: kept, Subjects: store.NewSubjects(s.db), Comments: store.NewComments(s.db),
 		Deliveries: store.NewDeliveries(s.db), Repos: where.repos, Sites: where, Stage: stage,
-		Decode: s.forges.decode, SelfID: s.forges.self, RunsDir: stage.Dir, Log: s.log,
+		Decode: s.forges.decode, SelfID: s.forges.self, RunsDir: stage.Dir, Log: s.log, Metrics: s.metrics,
 		Retention: s.config.Deliveries.Retention.Std(),
 	}
 	j.Settler = &usecase.Settler{
@@ -151,7 +159,7 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 	})
 }
 
-func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*http.Server, error) {
+func (s *Server) wireHTTP(where *sites, kept *facts.Facts, planners *drivers, notIsolated bool) (*http.Server, error) {
 	pages, err := web.New()
 	if err != nil {
 		return nil, err
@@ -160,7 +168,7 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, notIsolated bool) (*h
 		Webhooks: s.receivers(where),
 		Listed:   where.reached, Facts: kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
-		Ready: s.ready, Log: s.log,
+		Ready: s.ready, Log: s.log, Metrics: s.measured(where, planners),
 	}
 	return &http.Server{
 		Addr: s.config.Listen, Handler: server.Handler(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -39,13 +40,19 @@ type connection struct {
 // connections are the configured forges.
 type connections []*connection
 
+// via gives what the API of a forge is reached through.
+type via func(engine.Instance) http.RoundTripper
+
+// direct counts nothing.
+func direct(engine.Instance) http.RoundTripper { return http.DefaultTransport }
+
 // connect makes the connections. It sends nothing. The error names every one
 // that cannot be made.
-func connect(c *config.Config) (connections, error) {
+func connect(c *config.Config, through via) (connections, error) {
 	var out connections
 	var errs []error
 	for _, f := range c.Forges() {
-		made, err := connectTo(f)
+		made, err := connectTo(f, through(f.Instance))
 		errs = append(errs, under(f.Key, err))
 		out = append(out, made)
 	}
@@ -55,7 +62,7 @@ func connect(c *config.Config) (connections, error) {
 	return out, errors.Join(errs...)
 }
 
-func connectTo(f config.Connection) (*connection, error) {
+func connectTo(f config.Connection, network http.RoundTripper) (*connection, error) {
 	c := &connection{instance: f.Instance, first: f.First, shared: f.Shared(), me: f.BotID, forget: func(int64) {}}
 	token, one := string(f.Token.Value()), forges.Forge(nil)
 	var err error
@@ -64,6 +71,7 @@ func connectTo(f config.Connection) (*connection, error) {
 		var all *github.Connections
 		if all, err = github.New(github.Config{
 			Instance: f.Instance, APIURL: f.APIURL, AppID: f.AppID, PrivateKey: f.PrivateKey.Value(), Token: token,
+			Transport: network,
 		}); err != nil {
 			return nil, err
 		}
@@ -71,11 +79,11 @@ func connectTo(f config.Connection) (*connection, error) {
 		return c, nil
 	case engine.GitLab:
 		if c.decoder, err = hooksgitlab.New(f.Instance, f.Secrets(), time.Now); err == nil {
-			one, err = gitlab.New(gitlab.Config{Instance: f.Instance, APIURL: orUsual(f, "/api/v4/"), Token: token})
+			one, err = gitlab.New(gitlab.Config{Instance: f.Instance, APIURL: orUsual(f, "/api/v4/"), Token: token, Transport: network})
 		}
 	case engine.Forgejo:
 		c.decoder = hooksforgejo.New(f.Instance, f.Secrets())
-		one, err = forgejo.New(forgejo.Config{Instance: f.Instance, APIURL: orUsual(f, "/api/v1/"), Token: token})
+		one, err = forgejo.New(forgejo.Config{Instance: f.Instance, APIURL: orUsual(f, "/api/v1/"), Token: token, Transport: network})
 	}
 	c.reach = func(context.Context, engine.Repo) (forges.Forge, error) { return one, nil }
 	return c, err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/chant-bot/chant/app/metrics"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/sql/store"
 	"github.com/chant-bot/chant/webhooks"
@@ -16,7 +17,7 @@ import (
 func (s *Server) receivers(where *sites) map[string]http.Handler {
 	out := map[string]http.Handler{}
 	for _, c := range s.forges {
-		handler := webhooks.Receiver(c.decoder, inbox{s.inbox}, where.serves, time.Now, s.log)
+		handler := s.metrics.Receives(c.instance, webhooks.Receiver(c.decoder, inbox{s.inbox, s.metrics}, where.serves, time.Now, s.log))
 		out[string(c.instance.Kind)+"/"+c.instance.Host] = handler
 		if c.first {
 			out[string(c.instance.Kind)] = handler
@@ -25,8 +26,12 @@ func (s *Server) receivers(where *sites) map[string]http.Handler {
 	return out
 }
 
-// inbox maps a decoded delivery to its row.
-type inbox struct{ *store.Inbox }
+// inbox maps a decoded delivery to its row, and counts it.
+type inbox struct {
+	*store.Inbox
+
+	metrics *metrics.Metrics
+}
 
 // Accept implements webhooks.Inbox.
 func (b inbox) Accept(ctx context.Context, d webhooks.Delivery) (bool, error) {
@@ -38,7 +43,17 @@ func (b inbox) Accept(ctx context.Context, d webhooks.Delivery) (bool, error) {
 	if ignored, ok := d.Decoded.(engine.Ignored); ok {
 		row.State, row.Outcome, row.OutcomeAt = store.DeliveryIgnored, ignored.Reason, d.ReceivedAt
 	}
-	return b.Inbox.Accept(ctx, row)
+	fresh, err := b.Inbox.Accept(ctx, row)
+	switch {
+	case err != nil: // answered with a fault, and counted as one
+	case !fresh:
+		b.metrics.Received(d.Instance, "duplicate")
+	case row.State == store.DeliveryIgnored:
+		b.metrics.Received(d.Instance, "ignored")
+	default:
+		b.metrics.Received(d.Instance, "queued")
+	}
+	return fresh, err
 }
 
 // decode decodes a stored delivery again, as its endpoint did.

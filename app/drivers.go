@@ -37,6 +37,15 @@ func newDrivers(c *config.Config, wall exec.Wall) *drivers {
 	}
 }
 
+// running is how many planners' processes run, by what they do.
+func (d *drivers) running() map[string]int {
+	out := map[string]int{}
+	for kind, pool := range d.pools {
+		out[string(kind)] = pool.Running()
+	}
+	return out
+}
+
 // For implements usecase.Drivers. A project that names tofu gets it from PATH;
 // any other gets the binary the operator configured.
 func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.CredentialKind) (usecase.Driver, error) {

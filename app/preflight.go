@@ -17,9 +17,9 @@ import (
 // files its configuration names, and a connection it can be made of. A server
 // that started without one would say so on pull requests only, one by one. The
 // error names everything that is missing.
-func preflight(ctx context.Context, c *config.Config) (exec.Wall, connections, error) {
+func preflight(ctx context.Context, c *config.Config, through via) (exec.Wall, connections, error) {
 	wall, wallErr := exec.DetectWall(ctx, c.Isolation)
-	forges, forgeErr := connect(c)
+	forges, forgeErr := connect(c, through)
 	errs := []error{under("git", git.Check(ctx)), under("isolation", wallErr), forgeErr, prerequisites(c)}
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, &config.Invalid{What: "this machine cannot serve the configuration", Err: err}

@@ -30,7 +30,7 @@ func unprepared(t *testing.T) *config.Config {
 func TestAllThatIsMissingIsSaidBeforeTheServerStarts(t *testing.T) {
 	t.Parallel()
 	c := unprepared(t)
-	_, _, err := preflight(t.Context(), c)
+	_, _, err := preflight(t.Context(), c, direct)
 	if err == nil {
 		t.Fatal("the server would start")
 	}

@@ -38,6 +38,9 @@ type sites struct {
 	open   map[string]*opened
 	served map[string]string // keys the allow-list resolved to, by the name listed
 	asked  map[string]error  // what came of asking the forge last, by the name listed
+	// ledgers are those of all that is open: a clone that is being made holds up
+	// nobody who counts.
+	ledgers []*ledger.Ledger
 }
 
 // opened is the one clone of a repository, whatever it is called.
@@ -122,6 +125,9 @@ func (s *sites) openClone(ctx context.Context, repo store.Repo) (*opened, error)
 	}
 	o.ledger, o.leases = ledger.Open(clone, s.now), lease.Open(clone, s.holder, lease.SystemClock())
 	o.url, o.clone = repo.CloneURL, clone
+	s.mu.Lock()
+	s.ledgers = append(s.ledgers, o.ledger)
+	s.mu.Unlock()
 	return o, nil
 }
 
@@ -263,6 +269,17 @@ func (s *sites) Know(ctx context.Context, repo engine.Repo) error {
 	}
 	_, err = s.learn(ctx, forge, repo)
 	return err
+}
+
+// ledgerCounts sums what the ledgers of all repositories count.
+func (s *sites) ledgerCounts() (appended, contended int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.ledgers {
+		a, c := l.Counts()
+		appended, contended = appended+a, contended+c
+	}
+	return appended, contended
 }
 
 // Forget implements jobs.Sites.

@@ -52,7 +52,7 @@ func Receiver(dec Decoder, inbox Inbox, allowed func(engine.Repo) bool, now func
 				"delivery", d.GUID, "event", d.Event)
 		} else {
 			log.Debug("webhook", "outcome", answer.Outcome, "reason", answer.Reason,
-				"delivery", d.GUID, "event", d.Event, "action", d.Action, "repo", d.Repo.FullName())
+				"delivery", d.GUID, "event", d.Event, "action", d.Action, "repository", d.Repo.FullName())
 		}
 		write(w, status, answer)
 	})

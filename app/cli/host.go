@@ -5,6 +5,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,7 +134,7 @@ func (h *Host) warnf(format string, args ...any) {
 
 // fault tells the person at the command line what a report, which others read,
 // only refers to.
-func (h *Host) fault(err error) (ref string) {
+func (h *Host) fault(_ context.Context, err error) (ref string) {
 	ref = uuid.NewString()[:8]
 	h.warnf("internal error, ref %s: %v", ref, err)
 	return ref

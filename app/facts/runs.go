@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/chant-bot/chant/app/usecase"
@@ -98,11 +99,17 @@ func (f *Facts) Reopen(repo engine.Repo, k usecase.KeptRun) *Journal {
 }
 
 // Kept tells whether the apply is stored, so that a later job carries it on.
-func (j *Journal) Kept() bool {
+func (j *Journal) Kept() bool { return j.ID() != 0 }
+
+// ID is the run that the apply is stored as, 0 before it is.
+func (j *Journal) ID() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.id != 0
+	return j.id
 }
+
+// LogValue implements slog.LogValuer: the run, once there is one.
+func (j *Journal) LogValue() slog.Value { return slog.Int64Value(j.ID()) }
 
 // Save stores the apply and what happened since the last Save. Its last word is
 // left to SaveTx, in the transaction that queues what follows from it: a crash

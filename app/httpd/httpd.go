@@ -37,6 +37,9 @@ type Server struct {
 	PagesToken  []byte
 	Loopback    bool
 	NotIsolated bool
+	// Metrics are served behind the guard of the pages: a scraper shows the token
+	// as a bearer. What a server does is nobody's business on the open net.
+	Metrics http.Handler
 	// Ready reports why the server cannot work, nil when it can.
 	Ready func(context.Context) error
 	Log   *slog.Logger
@@ -68,6 +71,7 @@ func (s *Server) Handler() http.Handler {
 			r.Get("/plans/{id}", s.page(s.plan))
 			r.Get("/gates", s.page(s.gates))
 			r.Get("/deliveries", s.page(s.deliveries))
+			r.Method(http.MethodGet, "/metrics", s.Metrics)
 			r.Handle(web.AssetPrefix+"*", web.Assets())
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/logs"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -43,15 +45,16 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 	if err != nil {
 		return w.later(err)
 	}
+	start := time.Now()
 	done, journal, err := w.apply(ctx, site, a)
 	var held *lease.Held
 	var refusal *usecase.Refusal
 	switch {
 	case errors.As(err, &held):
-		w.Log.Info("another apply holds the lease", "env", a.Env, "holder", held.Holder)
+		w.Log.InfoContext(ctx, "another apply holds the lease", "holder", held.Holder)
 		return river.JobSnooze(10 * time.Second)
 	case errors.As(err, &refusal):
-		w.Log.Info("nothing to apply", "env", a.Env, "why", refusal.Message)
+		w.Log.InfoContext(ctx, "nothing to apply", "why", refusal.Message)
 		return nil
 	case err != nil:
 		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
@@ -70,6 +73,7 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		}
 		return w.raiseTx(ctx, tx, subjects...)
 	})
+	w.Metrics.Applied(string(done.Report.Status), time.Since(start))
 	if err == nil && done.Report.Status != report.Planned {
 		dropRun(done.Dir)
 	}
@@ -89,6 +93,7 @@ func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs
 		return nil, nil, err
 	}
 	j := w.Facts.NewJournal(site.Repo, a.Env, a.Member)
+	logs.Add(ctx, slog.Any(logs.Run, j))
 	in.Journal, in.Dir = j, filepath.Join(w.RunsDir, "apply-"+w.Stage.NewID())
 	if found {
 		in.Earlier = kept.Apply
@@ -107,6 +112,7 @@ const resumes = 20
 
 func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept usecase.KeptRun) (*usecase.Apply, *facts.Journal, error) {
 	a, j := kept.Apply, w.Facts.Reopen(in.Site.Repo, kept)
+	logs.Add(ctx, slog.Any(logs.Run, j))
 	in.Journal, in.Dir = j, a.Dir
 	done, err := w.Stage.Resume(ctx, in, a)
 	var held *lease.Held
@@ -119,8 +125,8 @@ func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept us
 	if a.Tries++; a.Tries < resumes && !errors.As(err, &refusal) {
 		return nil, nil, errors.Join(err, j.Save(ctx, a))
 	}
-	w.Log.Error("an apply can't be carried on", "env", in.Env, "commit", a.Report.Head, "error", err)
-	a.Abandon(w.Stage.Words(err))
+	w.Log.ErrorContext(ctx, "an apply can't be carried on", "commit", a.Report.Head, "error", err)
+	a.Abandon(w.Stage.Words(ctx, err))
 	return a, j, nil
 }
 

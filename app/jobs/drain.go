@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
 
+	"github.com/chant-bot/chant/app/logs"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges"
@@ -158,6 +160,10 @@ type sender struct {
 // take handles one delivery. Nothing is stored yet.
 func (g *gathering) take(ctx context.Context, d store.Delivery) {
 	g.guid = d.GUID
+	ctx = logs.With(ctx, slog.String(logs.Delivery, d.GUID), slog.String("event", d.Event), slog.String("action", d.Action))
+	if d.Repo.ID != 0 {
+		logs.Add(ctx, slog.String(logs.Repository, d.Repo.FullName()))
+	}
 	ctx, cancel := context.WithTimeout(ctx, g.most)
 	defer cancel()
 	outcome, state, err := g.handle(ctx, d)
@@ -171,6 +177,12 @@ func (g *gathering) take(ctx context.Context, d store.Delivery) {
 			g.insert(WaitingArgs{Instance: d.Repo.Instance, RepoID: d.Repo.ID})
 		}
 	}
+	level := slog.LevelDebug
+	if state == store.DeliveryFailed || state == store.DeliveryWaiting {
+		level = slog.LevelWarn
+	}
+	g.jobs.Log.Log(ctx, level, "delivery", "outcome", outcome, "state", string(state))
+	g.jobs.Metrics.Handled(d.Instance, string(state))
 	g.outcomes = append(g.outcomes, store.DeliveryOutcome{ID: d.ID, State: state, Outcome: outcome})
 }
 
@@ -179,6 +191,7 @@ func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store
 	if err != nil {
 		return err.Error(), store.DeliveryFailed, nil //nolint:nilerr // what is said of the delivery
 	}
+	logs.Add(ctx, changeAttr(changeOf(event)))
 	if ignored, ok := event.(engine.Ignored); ok {
 		return ignored.Reason, store.DeliveryIgnored, nil
 	}

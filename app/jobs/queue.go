@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/metrics"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -62,6 +63,7 @@ type Jobs struct {
 	SelfID     func(ctx context.Context, repo engine.Repo) (int64, error)
 	RunsDir    string
 	Log        *slog.Logger
+	Metrics    *metrics.Metrics
 	Retention  time.Duration
 	// Inbox is set before Start: it wakes the queue and so comes after Open.
 	Inbox Inbox
@@ -90,7 +92,7 @@ func (j *Jobs) Open(c Config) error {
 	river.AddWorker(workers, &sweepRepoWorker{Jobs: j})
 	river.AddWorker(workers, &waitingWorker{Jobs: j})
 	config := queue.Config(j.Log)
-	config.Middleware = []rivertype.Middleware{&logged{log: j.Log}}
+	config.Middleware = []rivertype.Middleware{&logged{jobs: j}}
 	config.Workers = workers
 	config.RetryPolicy = soon{}
 	config.Queues = map[string]river.QueueConfig{

@@ -112,12 +112,16 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	}
 	dir := filepath.Join(w.RunsDir, "plan-"+w.Stage.NewID())
 	defer os.RemoveAll(dir)
+	start := time.Now()
 	done, err := w.Settler.PlanChange(ctx, site, change, a.Again, dir)
 	if err != nil {
 		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
 	if done == nil {
 		return nil
+	}
+	for _, p := range done.Plans {
+		w.Metrics.Planned(string(p.Report.Status), time.Since(start))
 	}
 	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, done.BaseTip, done.Plans, done.Trust, func(tx *sql.Tx) error {
 		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(a.Number))); err != nil {
@@ -204,7 +208,7 @@ func doubtWait(tried time.Duration) time.Duration {
 // doubted keeps what was recorded, says what was not, and tries that again.
 func (w *recordWorker) doubted(ctx context.Context, site *usecase.Site, job *river.Job[RecordArgs], records []record.Merge, u *usecase.Unplanned) error {
 	tried := w.Stage.Now().Sub(job.CreatedAt)
-	w.Log.Warn("a merge is not recorded yet", "branch", job.Args.Branch, "commit", u.Commit, "why", u.Message, "tried", tried)
+	w.Log.WarnContext(ctx, "a merge is not recorded yet", "commit", u.Commit, "why", u.Message, "tried", tried)
 	if len(records) > 0 {
 		if err := w.DB.InTx(ctx, func(tx *sql.Tx) error { return w.recorded(ctx, tx, job.Args, records) }); err != nil {
 			return err

@@ -107,7 +107,7 @@ func (ex *execution) prepare(ctx context.Context) error {
 	for _, c := range ex.project.Components {
 		ex.components[c.Name] = c
 	}
-	if ex.driver, err = ex.driverOf(ex.in.Site.Repo, ex.in.Env, ex.project, ForApply); err != nil {
+	if ex.driver, err = ex.driverOf(ctx, ex.in.Site.Repo, ex.in.Env, ex.project, ForApply); err != nil {
 		return err
 	}
 	if ex.trees, err = ex.newTrees(ex.checkout, ex.driver, ex.apply.Dir, "applying"); err != nil {
@@ -277,7 +277,7 @@ func (ex *execution) step(ctx context.Context, member string) error {
 		return errors.Join(lost, ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) }))
 	}
 	if err != nil {
-		outcome = engine.Outcome{Error: ex.Words(err)}
+		outcome = engine.Outcome{Error: ex.Words(ctx, err)}
 	}
 	return ex.settle(ctx, member, outcome)
 }
@@ -285,7 +285,7 @@ func (ex *execution) step(ctx context.Context, member string) error {
 // settle stores how a member ended.
 func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome) error {
 	if o.Fault != nil {
-		o.Error += ": " + ex.Words(o.Fault)
+		o.Error += ": " + ex.Words(ctx, o.Fault)
 	}
 	end := run.Outcome{Moved: o.Moved, Unknown: o.Unknown, Error: o.Error}
 	if o.Error == "" && !o.Unknown && !o.Moved {

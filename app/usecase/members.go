@@ -102,7 +102,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err != nil {
 		return nil, fmt.Errorf("plan credentials of env %s: %w", in.Env.Name, err)
 	}
-	driver, err := st.driverOf(in.Site.Repo, in.Env.Name, in.Project, ForPlan)
+	driver, err := st.driverOf(ctx, in.Site.Repo, in.Env.Name, in.Project, ForPlan)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 			p.in.trees.drop(m.name)
 		}
 		if err != nil {
-			m.planned.Error, m.planned.cause = p.Words(err), err
+			m.planned.Error, m.planned.cause = p.Words(ctx, err), err
 			m.part = failedPart(m.name, m.planned.Error)
 			p.progress("planning %s failed", m.name)
 			return

@@ -65,7 +65,7 @@ func (p *Poster) keep(ctx context.Context, site *Site, target, what, hash string
 		}
 		post = Post{Hash: refused + hash, RemoteID: last.RemoteID}
 		if !strings.HasPrefix(last.Hash, refused) && p.Log != nil {
-			p.Log.WarnContext(ctx, "the forge does not take it", "repo", site.Repo.FullName(), "what", what, "error", err)
+			p.Log.WarnContext(ctx, "the forge does not take it", "what", what, "error", err)
 		}
 	}
 	return p.Posts.SavePost(ctx, site.Repo, target, post)

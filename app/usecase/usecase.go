@@ -97,7 +97,7 @@ type Stage struct {
 	NewID      func() string // for runs and tokens, unique
 	// Fault keeps the text of an error that is not for people where an operator
 	// finds it by the reference it returns.
-	Fault func(error) (ref string)
+	Fault func(context.Context, error) (ref string)
 }
 
 // Refusal is a decision not to go on, in words for people; the note, the
@@ -116,14 +116,14 @@ func landed(w ledger.Written, err error) error {
 }
 
 // driverOf is the driver of one project in one env, for planning or applying.
-func (st *Stage) driverOf(repo engine.Repo, env string, p project.Project, kind CredentialKind) (Driver, error) {
+func (st *Stage) driverOf(ctx context.Context, repo engine.Repo, env string, p project.Project, kind CredentialKind) (Driver, error) {
 	binary := ""
 	if p.Config != nil && p.Config.Terraform != nil {
 		binary = p.Config.Terraform.Binary
 	}
 	driver, err := st.Drivers.For(repo, env, binary, kind)
 	if err != nil {
-		return nil, &Refusal{Message: st.Words(err)}
+		return nil, &Refusal{Message: st.Words(ctx, err)}
 	}
 	return driver, nil
 }

@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"context"
 	"errors"
 
 	"github.com/chant-bot/chant/engine"
@@ -9,7 +10,7 @@ import (
 // Words is what people read of an error: what was meant for them, or else only
 // where an operator finds it. The text of a fault can name paths of this
 // machine.
-func (st *Stage) Words(err error) string {
+func (st *Stage) Words(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return told.Error()
 	}
@@ -19,5 +20,5 @@ func (st *Stage) Words(err error) string {
 	if st.Fault == nil {
 		return "internal error"
 	}
-	return "internal error, ref " + st.Fault(err)
+	return "internal error, ref " + st.Fault(ctx, err)
 }

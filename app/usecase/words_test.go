@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,8 +27,11 @@ func TestOnlyWhatIsMeantForPeopleIsShownThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var kept []error
-			st := &Stage{Fault: func(err error) string { kept = append(kept, err); return fmt.Sprintf("f-%d", len(kept)) }}
-			if got := st.Words(tt.err); got != tt.want {
+			st := &Stage{Fault: func(_ context.Context, err error) string {
+				kept = append(kept, err)
+				return fmt.Sprintf("f-%d", len(kept))
+			}}
+			if got := st.Words(t.Context(), tt.err); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if internal := strings.HasPrefix(tt.want, "internal"); internal != (len(kept) == 1) {

@@ -126,3 +126,32 @@ func Wake(d *store.DB, client *river.Client[*sql.Tx], name string, args river.Jo
 		return nil
 	}
 }
+
+// Depth is how many jobs of a kind are in a state and not over.
+type Depth struct {
+	Kind, State string
+	Jobs        int64
+}
+
+// PostgreSQL has a type of its own for states.
+const depths = `SELECT kind, CAST(state AS TEXT), count(*) FROM river_job
+WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+GROUP BY kind, state ORDER BY kind, state`
+
+// Depths counts what is in the queue of a database, by kind and state.
+func Depths(ctx context.Context, d *store.DB) ([]Depth, error) {
+	rows, err := d.Read.QueryContext(ctx, depths)
+	if err != nil {
+		return nil, fmt.Errorf("counting jobs: %w", err)
+	}
+	defer rows.Close()
+	var out []Depth
+	for rows.Next() {
+		var depth Depth
+		if err := rows.Scan(&depth.Kind, &depth.State, &depth.Jobs); err != nil {
+			return nil, fmt.Errorf("counting jobs: %w", err)
+		}
+		out = append(out, depth)
+	}
+	return out, rows.Err()
+}

@@ -9,6 +9,9 @@ type Pool struct{ slots chan struct{} }
 // NewPool makes a pool of size slots; a size below one is one.
 func NewPool(size int) *Pool { return &Pool{slots: make(chan struct{}, max(size, 1))} }
 
+// Running is how many children run now.
+func (p *Pool) Running() int { return len(p.slots) }
+
 // Do runs f while holding a slot. It waits for one in order of arrival and
 // returns the cause of ctx when that ends first.
 func (p *Pool) Do(ctx context.Context, f func() error) error {

@@ -7,6 +7,7 @@ package ledger
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -59,6 +60,8 @@ type Ledger struct {
 
 	refs sync.Mutex // held from reading our refs to moving them
 
+	appended, contended atomic.Int64
+
 	// fault is called at named points of a write, in tests only.
 	fault func(point string)
 }
@@ -66,6 +69,12 @@ type Ledger struct {
 // Open returns the ledger of a clone; now stamps commits.
 func Open(clone *git.Clone, now func() time.Time) *Ledger {
 	return &Ledger{clone: clone, now: now, fault: func(string) {}}
+}
+
+// Counts tell how often this process wrote to the ledger, and how often another
+// writer was faster and it had to decide again.
+func (l *Ledger) Counts() (appended, contended int64) {
+	return l.appended.Load(), l.contended.Load()
 }
 
 func (l *Ledger) remoteRef() string { return "refs/remotes/" + l.clone.Remote() + "/" + Branch }

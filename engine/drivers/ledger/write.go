@@ -32,6 +32,7 @@ func (l *Ledger) serve(ctx context.Context, group []*request) {
 			return
 		}
 		last = err
+		l.contended.Add(1)
 		if !pause(ctx, attempt) {
 			break
 		}
@@ -201,6 +202,7 @@ func (l *Ledger) write(ctx context.Context, at state, base *Snapshot, files map[
 	if err != nil {
 		return Written{}, fmt.Errorf("writing %s: %w", named(files), err)
 	}
+	l.appended.Add(1)
 	return written, nil
 }
 

@@ -1,0 +1,107 @@
+package conformance_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chant-bot/chant/engine"
+)
+
+// conform is one case. It runs on every forge but those that lack what it is
+// about, each for a reason.
+type conform struct {
+	name    string
+	lacking map[engine.ForgeKind]string
+	policy  policy
+	run     func(w *world)
+}
+
+// cases are all of them, in the order they are printed.
+func cases() []conform {
+	return slices.Concat(journeys(), approvals())
+}
+
+// slug is the name of a case's repository.
+func (c conform) slug() string {
+	return "acme/" + strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(c.name), "-"), "-")
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	all := cases()
+	results := &results{of: map[string]map[engine.ForgeKind]string{}}
+	t.Cleanup(func() { results.print(all) })
+	for _, d := range dialects() {
+		t.Run(string(d.kind), func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, d)
+			var repositories []string
+			for _, c := range all {
+				repositories = append(repositories, c.slug())
+			}
+			s := newServer(t, h, setup{repositories: repositories})
+			for _, c := range all {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					defer func() { results.keep(c, d.kind, t) }()
+					if why := c.lacking[d.kind]; why != "" {
+						t.Skip(why)
+					}
+					c.run(newWorld(t, h, s, c.slug(), c.policy))
+				})
+			}
+		})
+	}
+}
+
+// results are what came of each case on each forge.
+type results struct {
+	mu sync.Mutex
+	of map[string]map[engine.ForgeKind]string
+}
+
+func (r *results) keep(c conform, kind engine.ForgeKind, t *testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of[c.name] == nil {
+		r.of[c.name] = map[engine.ForgeKind]string{}
+	}
+	r.of[c.name][kind] = "pass"
+	switch {
+	case t.Failed():
+		r.of[c.name][kind] = "FAIL"
+	case t.Skipped():
+		r.of[c.name][kind] = "-"
+	}
+}
+
+// print writes the table, and below it why a case does not exist on a forge.
+func (r *results) print(all []conform) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var table, reasons strings.Builder
+	fmt.Fprintf(&table, "\n%-76s", "case")
+	for _, d := range dialects() {
+		fmt.Fprintf(&table, " %-8s", d.kind)
+	}
+	ran := 0
+	for _, c := range all {
+		if r.of[c.name] == nil {
+			continue // not asked for
+		}
+		ran++
+		fmt.Fprintf(&table, "\n%-76s", c.name)
+		for _, d := range dialects() {
+			fmt.Fprintf(&table, " %-8s", r.of[c.name][d.kind])
+			if why := c.lacking[d.kind]; why != "" {
+				fmt.Fprintf(&reasons, "- %s, %s: %s\n", c.name, d.kind, why)
+			}
+		}
+	}
+	fmt.Fprintf(os.Stdout, "%s\n\n%d cases. Those that do not exist on a forge:\n%s\n", table.String(), ran, reasons.String())
+}
