@@ -45,10 +45,13 @@ type CommandPosted struct {
 	Author  Actor
 }
 
-// ReviewChanged: a review was submitted without text, dismissed or edited.
+// ReviewChanged: a review was submitted without text, dismissed or edited. With
+// Unnamed it may have been submitted with words, on the change or its lines, and
+// the forge does not say which.
 type ReviewChanged struct {
-	Repo   Repo
-	Number int
+	Repo    Repo
+	Number  int
+	Unnamed bool
 }
 
 // ChecksChanged: a check run, check suite, workflow run or commit status moved.

@@ -134,6 +134,17 @@ func (CommandArgs) Kind() string { return "command" }
 // InsertOpts implements river.JobArgsWithInsertOpts.
 func (CommandArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
 
+// UnreadArgs reads what was written on a pull request and nobody has read: a
+// delivery hinted at it without naming it. It is not unique: one that runs may
+// have looked before the last of it came.
+type UnreadArgs struct {
+	RepoKey string `json:"repo"`
+	Number  int    `json:"number"`
+}
+
+// Kind implements river.JobArgs.
+func (UnreadArgs) Kind() string { return "unread" }
+
 // SweepArgs looks at everything open again.
 type SweepArgs struct{}
 

@@ -90,6 +90,7 @@ func (j *Jobs) Open(c Config) error {
 	river.AddWorker(workers, &commandWorker{Jobs: j})
 	river.AddWorker(workers, &sweepWorker{Jobs: j})
 	river.AddWorker(workers, &sweepRepoWorker{Jobs: j})
+	river.AddWorker(workers, &unreadWorker{Jobs: j})
 	river.AddWorker(workers, &waitingWorker{Jobs: j})
 	config := queue.Config(j.Log)
 	config.Middleware = []rivertype.Middleware{&logged{jobs: j}}

@@ -169,6 +169,41 @@ func (w *sweepRepoWorker) sweep(ctx context.Context, repo store.Repo) error {
 	return w.commits(ctx, site, since)
 }
 
+// unreadWorker does for one pull request what the sweep does for all.
+type unreadWorker struct {
+	river.WorkerDefaults[UnreadArgs]
+	*Jobs
+}
+
+// Timeout implements river.Worker.
+func (*unreadWorker) Timeout(*river.Job[UnreadArgs]) time.Duration { return settleTimeout }
+
+// Work queues every comment on the pull request that has no outcome.
+func (w *unreadWorker) Work(ctx context.Context, job *river.Job[UnreadArgs]) error {
+	site, err := w.Sites.Open(ctx, job.Args.RepoKey)
+	if err != nil {
+		return w.later(err)
+	}
+	since, err := w.Facts.ServedSince(ctx, site.Repo)
+	if err != nil {
+		return err
+	}
+	comments, err := site.Forge.RecentComments(ctx, site.Repo, job.Args.Number)
+	if err == nil {
+		err = w.unread(ctx, site, comments, since)
+	}
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil
+	}
+	return w.later(err)
+}
+
+// QueueUnread implements usecase.CommandQueue.
+func (g *gathering) QueueUnread(_ context.Context, repo engine.Repo, number int) error {
+	g.insert(UnreadArgs{RepoKey: repo.Key(), Number: number})
+	return nil
+}
+
 // commits reads what was written on the commits that were applied last or wait
 // for it: a gate is approved there too.
 func (w *sweepRepoWorker) commits(ctx context.Context, site *usecase.Site, since time.Time) error {
@@ -210,19 +245,19 @@ func (w *sweepRepoWorker) waiting(ctx context.Context, repo engine.Repo, numbers
 
 // unread queues what was written since the repository is served here and has no
 // outcome.
-func (w *sweepRepoWorker) unread(ctx context.Context, site *usecase.Site, comments []forges.Comment, since time.Time) error {
+func (j *Jobs) unread(ctx context.Context, site *usecase.Site, comments []forges.Comment, since time.Time) error {
 	for _, c := range comments {
 		if c.CreatedAt.Before(since) {
 			continue
 		}
-		outcome, _, err := w.Comments.Outcome(ctx, site.Repo.Key(), c.Ref)
+		outcome, _, err := j.Comments.Outcome(ctx, site.Repo.Key(), c.Ref)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if err == nil && outcome != store.CommentReceived {
 			continue
 		}
-		if err := w.QueueCommand(ctx, site.Repo, c.Ref); err != nil {
+		if err := j.QueueCommand(ctx, site.Repo, c.Ref); err != nil {
 			return err
 		}
 	}

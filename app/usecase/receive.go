@@ -11,6 +11,8 @@ import (
 // CommandQueue queues the handling of one comment, once per comment.
 type CommandQueue interface {
 	QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error
+	// QueueUnread has every comment on a pull request read that nobody has.
+	QueueUnread(ctx context.Context, repo engine.Repo, number int) error
 }
 
 // Raiser says what is to be settled.
@@ -35,7 +37,7 @@ func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine
 	case engine.ChangeUpdated:
 		return "settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number))
 	case engine.ReviewChanged:
-		return "settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number))
+		return r.reviewed(ctx, e)
 	case engine.ChangeClosed:
 		return "settles the pull request and its base branch", r.closed(ctx, forge, e)
 	case engine.CommandPosted:
@@ -68,6 +70,19 @@ func (r *Receiver) posted(ctx context.Context, e engine.CommandPosted) (string, 
 		return "reads the comment", nil
 	}
 	return "reads the review and settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Comment.Number))
+}
+
+// reviewed settles the pull request, and has what came with the review read where
+// the delivery does not name it.
+func (r *Receiver) reviewed(ctx context.Context, e engine.ReviewChanged) (string, error) {
+	outcome := "settles the pull request"
+	if e.Unnamed {
+		outcome = "reads what was written and settles the pull request"
+		if err := r.Commands.QueueUnread(ctx, e.Repo, e.Number); err != nil {
+			return "", err
+		}
+	}
+	return outcome, r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number))
 }
 
 // closed settles the pull request and, for a merge, the branch it came to. The

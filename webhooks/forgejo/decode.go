@@ -94,7 +94,7 @@ func reviewed(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	if p.PullRequest <= 0 {
 		return nil, decode.Missing(d, "pull_request.number")
 	}
-	return engine.ReviewChanged{Repo: d.Repo, Number: p.PullRequest}, nil
+	return engine.ReviewChanged{Repo: d.Repo, Number: p.PullRequest, Unnamed: true}, nil
 }
 
 // commented: only a comment that was just created can hold commands, never an
