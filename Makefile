@@ -15,6 +15,8 @@ OWN_TOFU := .cache/bin/tofu
 # The example payloads that the decoders are tested with; those of Go modules are
 # read from the module cache.
 EXAMPLES := .tools/webhook-examples/node_modules
+# The Gitea that the adapter to it is tested with.
+GITEA := .cache/bin/gitea
 export PATH := $(PATH):$(CURDIR)/.cache/bin
 
 # Left out of the race tests: what drives other processes, where it is their time
@@ -38,8 +40,8 @@ test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run the tests (under 5 minutes; the slow 
 	$(GO) test -timeout 15m $$($(GO) list ./... | grep -v /app/soundness)
 
 .PHONY: e2e
-e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) ## The slow lane: every fault by itself, on the real program; every public example payload
-	$(GO) test -tags e2e -timeout 30m ./app/soundness ./webhooks/...
+e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every public example payload; a real Gitea
+	$(GO) test -tags e2e -timeout 30m ./app/soundness ./webhooks/... ./forges/forgejo
 
 .PHONY: check
 check: format vet lint race ## Format, vet, lint and race tests
@@ -96,6 +98,12 @@ $(OWN_TOFU): .tools/tofu/go.mod .tools/tofu/go.sum
 	@echo "neither terraform nor tofu is on PATH: building tofu into $@, once; this takes minutes"
 	cd .tools/tofu && $(GO) build -trimpath -o $(CURDIR)/$@ \
 		-ldflags '-s -w -X github.com/opentofu/opentofu/version.dev=no' github.com/opentofu/opentofu/cmd/tofu
+
+# Its SQLite needs a C compiler.
+$(GITEA): .tools/gitea/go.mod .tools/gitea/go.sum
+	@echo "building Gitea into $@, once; this takes minutes"
+	cd .tools/gitea && CGO_ENABLED=1 $(GO) build -trimpath -tags 'sqlite sqlite_unlock_notify' -o $(CURDIR)/$@ \
+		-ldflags '-s -w -X main.Version=1.26.0' code.gitea.io/gitea
 
 $(EXAMPLES): .tools/webhook-examples/package-lock.json
 	npm ci --prefix $(@D)
