@@ -95,7 +95,7 @@ LEVEL = Error
 	}
 	t.Cleanup(func() { _ = web.Process.Kill(); _ = web.Wait() })
 	eventually(t, "the server to answer", func() bool {
-		resp, err := http.Get(s.url + "/api/v1/version") //nolint:noctx // until it answers
+		resp, err := http.Get(s.url + "/api/v1/version")
 		if err != nil {
 			return false
 		}
@@ -193,7 +193,6 @@ func (s server) open(t *testing.T, user, branch, title string) int {
 // TestARealGiteaIsReadAndToldAsTheFakeOneIs walks one pull request through
 // everything the adapter asks and tells.
 func TestARealGiteaIsReadAndToldAsTheFakeOneIs(t *testing.T) {
-	t.Parallel()
 	s := startGitea(t)
 	at := engine.Instance{Kind: engine.Forgejo, Host: strings.TrimPrefix(s.url, "http://")}
 	config := forgejo.Config{Instance: at, APIURL: s.url + "/api/v1/", Token: s.token("chant", "write:repository,write:issue,read:user,read:organization")}
@@ -202,7 +201,7 @@ func TestARealGiteaIsReadAndToldAsTheFakeOneIs(t *testing.T) {
 	if err != nil || repo.ID <= 0 || info.DefaultBranch != "main" {
 		t.Fatalf("%+v %+v %v", repo, info, err)
 	}
-	w := real{server: s, conn: conn, repo: repo}
+	w := journey{server: s, conn: conn, repo: repo}
 	w.head = s.commit(t, "alice", "main", "topic", "topic.tf")
 	w.number = s.open(t, "alice", "topic", "WIP: Change topic")
 	t.Run("the change", w.change)
@@ -215,8 +214,8 @@ func TestARealGiteaIsReadAndToldAsTheFakeOneIs(t *testing.T) {
 	t.Run("a rename", w.rename)
 }
 
-// real is one pull request on a real server.
-type real struct {
+// journey is one pull request on a real server.
+type journey struct {
 	server
 
 	conn   *forgejo.Conn
@@ -225,7 +224,7 @@ type real struct {
 	head   string
 }
 
-func (w real) change(t *testing.T) {
+func (w journey) change(t *testing.T) {
 	got := must(w.conn.Change(t.Context(), w.repo, w.number))(t)
 	if got.Head != w.head || got.HeadBranch != "topic" || got.Fork || !got.Draft || got.FirstTimer || got.State != engine.Open || got.Author.Login != "alice" {
 		t.Fatalf("%+v", got)
@@ -241,7 +240,7 @@ func (w real) change(t *testing.T) {
 
 // strangers opens pull requests as somebody who may only read: from a fork, and
 // by a push to refs/for, whose head stands in the base repository.
-func (w real) strangers(t *testing.T) {
+func (w journey) strangers(t *testing.T) {
 	w.do(t, "erin", "POST", "repos/acme/infra/forks", object{}, nil)
 	body := object{"branch": "main", "new_branch": "evil", "message": "x", "content": base64.StdEncoding.EncodeToString([]byte("x\n"))}
 	w.do(t, "erin", "POST", "repos/erin/infra/contents/x.tf", body, nil)
@@ -273,7 +272,7 @@ func (w real) strangers(t *testing.T) {
 	}
 }
 
-func (w real) review(t *testing.T, user, event, body string, comments ...object) int64 {
+func (w journey) review(t *testing.T, user, event, body string, comments ...object) int64 {
 	t.Helper()
 	var made struct{ ID int64 }
 	path := fmt.Sprintf("repos/acme/infra/pulls/%d/reviews", w.number)
@@ -281,7 +280,7 @@ func (w real) review(t *testing.T, user, event, body string, comments ...object)
 	return made.ID
 }
 
-func (w real) states(t *testing.T) string {
+func (w journey) states(t *testing.T) string {
 	t.Helper()
 	var states []string
 	for _, v := range must(w.conn.Reviews(t.Context(), w.repo, w.number))(t) {
@@ -293,7 +292,7 @@ func (w real) states(t *testing.T) string {
 	return strings.Join(states, " ")
 }
 
-func (w real) reviews(t *testing.T) {
+func (w journey) reviews(t *testing.T) {
 	path := fmt.Sprintf("repos/acme/infra/pulls/%d", w.number)
 	w.review(t, "alice", "PENDING", "not yet")
 	w.do(t, "alice", "POST", path+"/requested_reviewers", object{"reviewers": []string{"bob"}}, nil)
@@ -314,7 +313,7 @@ func (w real) reviews(t *testing.T) {
 	}
 }
 
-func (w real) comments(t *testing.T) {
+func (w journey) comments(t *testing.T) {
 	ctx, path := t.Context(), fmt.Sprintf("repos/acme/infra/issues/%d/comments", w.number)
 	made := must(w.conn.CreateNote(ctx, w.repo, w.number, "<!-- chant -->\nplanned"))(t)
 	edited := must(w.conn.EditNote(ctx, w.repo, w.number, made.ID, "<!-- chant -->\napplied"))(t)
@@ -350,7 +349,7 @@ func (w real) comments(t *testing.T) {
 	}
 }
 
-func (w real) statuses(t *testing.T) {
+func (w journey) statuses(t *testing.T) {
 	ctx := t.Context()
 	for i, state := range []forges.StatusState{forges.StatusPending, forges.StatusSuccess} {
 		s := forges.Status{Context: "chant/plan", State: state, Description: fmt.Sprint("step ", i), TargetURL: "https://chant.acme.test/1"}
@@ -380,7 +379,7 @@ func (w real) statuses(t *testing.T) {
 	}
 }
 
-func (w real) people(t *testing.T) {
+func (w journey) people(t *testing.T) {
 	ctx := t.Context()
 	if self := must(w.conn.Self(ctx))(t); self.Login != "chant" || self.Bot {
 		t.Fatalf("%+v", self)
@@ -416,7 +415,7 @@ func (w real) people(t *testing.T) {
 	}
 }
 
-func (w real) merge(t *testing.T) {
+func (w journey) merge(t *testing.T) {
 	ctx, path := t.Context(), fmt.Sprintf("repos/acme/infra/pulls/%d", w.number)
 	w.do(t, "alice", "PATCH", path, object{"title": "Change topic"}, nil)
 	eventually(t, "the merge", func() bool {
@@ -439,7 +438,7 @@ func (w real) merge(t *testing.T) {
 	}
 }
 
-func (w real) rename(t *testing.T) {
+func (w journey) rename(t *testing.T) {
 	ctx := t.Context()
 	w.do(t, "boss", "PATCH", "repos/acme/infra", object{"name": "platform"}, nil)
 	if got := must(w.conn.Change(ctx, w.repo, w.number))(t); got.Repo.ID != w.repo.ID || got.Repo.Name != "platform" {
