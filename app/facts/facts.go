@@ -206,11 +206,19 @@ func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p
 
 // Audit implements usecase.Audit.
 func (f *Facts) Audit(ctx context.Context, repo engine.Repo, row usecase.AuditRow) error {
-	return f.DB.InTx(ctx, func(tx *sql.Tx) error {
-		return f.Trail.Record(ctx, tx, store.AuditEntry{
-			At: f.Now(), RepoKey: repo.Key(), Actor: row.Actor, Delivery: row.Delivery, Action: row.Action,
-			Digest: row.Digest.String(), Rule: row.Rule, Result: row.Result, Detail: row.Detail,
-		})
+	return f.DB.InTx(ctx, func(tx *sql.Tx) error { return f.AuditTx(ctx, tx, repo, row) })
+}
+
+// AuditTx is Audit in the transaction of the decision. repo is zero for one about
+// no repository.
+func (f *Facts) AuditTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, row usecase.AuditRow) error {
+	key := ""
+	if repo.ID != 0 {
+		key = repo.Key()
+	}
+	return f.Trail.Record(ctx, tx, store.AuditEntry{
+		At: f.Now(), RepoKey: key, Actor: row.Actor, Delivery: row.Delivery, Action: row.Action,
+		Digest: row.Digest.String(), Rule: row.Rule, Result: row.Result, Detail: row.Detail,
 	})
 }
 

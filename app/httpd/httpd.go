@@ -71,6 +71,8 @@ func (s *Server) Handler() http.Handler {
 			r.Get("/plans/{id}", s.page(s.plan))
 			r.Get("/gates", s.page(s.gates))
 			r.Get("/deliveries", s.page(s.deliveries))
+			r.Get("/deliveries/{id}", s.page(s.delivery))
+			r.Get("/audit", s.page(s.audit))
 			r.Method(http.MethodGet, "/metrics", s.Metrics)
 			r.Handle(web.AssetPrefix+"*", web.Assets())
 		})

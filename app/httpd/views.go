@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
@@ -154,8 +153,7 @@ func (s *Server) runs(r *http.Request) (web.Page, error) {
 
 // runLines lists applies, newest first; older is where the next page starts.
 func (s *Server) runLines(r *http.Request, limit int) (lines []web.RunLine, older int64, err error) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
-	rows, err := s.Facts.Runs.List(r.Context(), before, limit)
+	rows, err := s.Facts.Runs.List(r.Context(), before(r), limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -343,33 +341,4 @@ func planProblem(r report.Report) string {
 		return r.Message
 	}
 	return "Nothing was planned."
-}
-
-func (s *Server) deliveries(r *http.Request) (web.Page, error) {
-	before, _ := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
-	rows, err := s.Deliveries.List(r.Context(), "", before, pageSize)
-	if err != nil {
-		return nil, err
-	}
-	page := web.Deliveries{Frame: s.frame("Deliveries", "deliveries")}
-	for _, d := range rows {
-		page.Deliveries = append(page.Deliveries, web.Delivery{
-			GUID: d.GUID, Forge: string(d.Instance.Kind), Event: d.Event, Action: d.Action, Repo: d.Repo.FullName(),
-			Status: deliveryStatus(d.State), Outcome: d.Outcome, Attempts: 1, At: d.ReceivedAt,
-		})
-	}
-	if len(rows) == pageSize {
-		page.Older = fmt.Sprintf("/deliveries?before=%d", rows[len(rows)-1].ID)
-	}
-	return page, nil
-}
-
-func deliveryStatus(s store.DeliveryState) string {
-	switch s {
-	case store.DeliveryPending:
-		return "queued"
-	case store.DeliveryDone:
-		return "handled"
-	}
-	return string(s)
 }

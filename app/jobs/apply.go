@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -63,6 +64,9 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		if err := journal.SaveTx(ctx, tx, done); err != nil {
 			return err
 		}
+		if err := w.audit(ctx, tx, site, journal, done); err != nil {
+			return err
+		}
 		subjects := []store.Subject{subjectOf(a.RepoKey, usecase.BranchOf(a.Branch))}
 		if g := done.Report.Green; g != nil {
 			for _, m := range g.Merges {
@@ -78,6 +82,26 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		dropRun(done.Dir)
 	}
 	return err
+}
+
+// server is who decides where no person does.
+const server = "server"
+
+// audit leaves the row of an apply that is over, or was not let happen. What it
+// rests on stands in the rule: the gate's approval, or those of the merges.
+func (w *applyWorker) audit(ctx context.Context, tx *sql.Tx, site *usecase.Site, j *facts.Journal, a *usecase.Apply) error {
+	rep := a.Report
+	if rep.Status == report.Planned {
+		return nil
+	}
+	row := usecase.AuditRow{
+		Actor: server, Action: "apply", Digest: rep.Digest, Rule: a.State.Via, Result: string(rep.Status),
+		Detail: fmt.Sprintf("%s to %s, run %d", rep.Head, rep.Env, j.ID()),
+	}
+	if rep.Refusal != "" {
+		row.Rule = string(rep.Refusal)
+	}
+	return w.Facts.AuditTx(ctx, tx, site.Repo, row)
 }
 
 func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs) (*usecase.Apply, *facts.Journal, error) {

@@ -9,7 +9,7 @@ import (
 // Frame is what every page has around it.
 type Frame struct {
 	Title   string
-	Section string // home, runs, gates or deliveries: marked in the navigation
+	Section string // home, runs, gates, deliveries or audit: marked in the navigation
 	User    string // signed-in login; "" for none
 	CSRF    string // token every form of the page carries
 	// Refresh reloads the page every so many seconds while something runs; 0
@@ -237,18 +237,45 @@ type Deliveries struct {
 
 // Delivery is one webhook delivery and what became of it.
 type Delivery struct {
+	URL                              string
 	GUID, Forge, Event, Action, Repo string
-	Status                           string // queued, handled, ignored, failed or rejected
-	Outcome                          string // what it decoded to, or why it was ignored
-	Attempts                         int
-	At                               time.Time
-	ReplayURL                        string // "" when it cannot be replayed
+	Status                           string // queued, waiting, handled, ignored or failed
+	Outcome                          string // what it came to, or why it was ignored
+	At, OutcomeAt                    time.Time
 }
 
-func (Message) template() string    { return "message" }
-func (Home) template() string       { return "home" }
-func (Runs) template() string       { return "runs" }
-func (Run) template() string        { return "run" }
-func (Plan) template() string       { return "plan" }
-func (Gates) template() string      { return "gates" }
-func (Deliveries) template() string { return "deliveries" }
+// DeliveryPage is one delivery with what the forge sent.
+type DeliveryPage struct {
+	Frame
+	Delivery
+	Headers string // a line each
+	Body    string
+	LeftOut int    // bytes of the body beyond those shown
+	Replay  string // the command that has it worked off again; "" where it cannot be
+}
+
+// Audit lists decisions, newest first: who did what, by which rule, with which
+// result.
+type Audit struct {
+	Frame
+	Entries []AuditEntry
+	Older   string
+}
+
+// AuditEntry is one decision, a refusal too.
+type AuditEntry struct {
+	At                          time.Time
+	Actor, Action, Result, Rule string
+	Repo, Digest, Detail        string
+	Delivery                    string // the forge's id of what led to it, "" for none
+}
+
+func (Message) template() string      { return "message" }
+func (Home) template() string         { return "home" }
+func (Runs) template() string         { return "runs" }
+func (Run) template() string          { return "run" }
+func (Plan) template() string         { return "plan" }
+func (Gates) template() string        { return "gates" }
+func (Deliveries) template() string   { return "deliveries" }
+func (DeliveryPage) template() string { return "delivery" }
+func (Audit) template() string        { return "audit" }

@@ -99,7 +99,7 @@ func (p *Pages) funcs() template.FuncMap {
 // tone is the class of a status word: what colour it has, never what it says.
 func tone(status string) string {
 	switch status {
-	case "applied", "covered", "approved", "nothing", "no-changes", "handled":
+	case "applied", "covered", "approved", "nothing", "no-changes", "handled", "counted":
 		return "good"
 	case "waiting", "held", "pending", "blocked", "uncovered", "changed", "queued":
 		return "wait"

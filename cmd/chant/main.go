@@ -32,6 +32,7 @@ type commands struct {
 	ChangeSet  changeSetCmd  `cmd:"" name:"change-set" help:"Parts, documents and digests."`
 	Config     configCmd     `cmd:"" help:"The server's configuration."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the server's database up to date, or move it to PostgreSQL."`
+	Replay     replayCmd     `cmd:"" help:"Have the server work a stored delivery off once more."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 

@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"forge":    new(fakes).command,
 			"postgres": postgres,
 			"filled":   filled,
+			"received": received,
 			"pulls":    pulls,
 		},
 	})
