@@ -1,13 +1,17 @@
 package conformance_test
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+)
 
 // journeys are the loop as it is meant to go, in each of its ways.
 func journeys() []conform {
 	return []conform{
 		{name: "a comment approves, a merge commit lands, and terraform applies it once it is green", policy: policy{real: true}, run: func(w *world) {
 			seed := w.propose("seed")
-			w.status(seed.Head(), "chant/plan", "success", "1 member, 1 to create")
+			w.status(seed.Head(), "chant/plan", "success", "1 member")
 			w.approved(seed)
 			w.green(w.merges(seed, "merge"))
 			w.applied(seed, "seed")
@@ -40,11 +44,19 @@ func journeys() []conform {
 			}
 		}},
 		{name: "a rebased pull request is joined by its last commit", run: func(w *world) {
+			w.begins()
 			pr := w.propose("second")
 			must(pr.Push(map[string]string{"README.md": "Second.\n"}, w.bob))(w.t)
 			w.approved(pr)
-			w.green(w.merges(pr, "rebase"))
-			w.applied(pr, "second")
+			sha := must(pr.Merge("rebase", w.alice))(w.t)
+			w.green(sha)
+			w.awaitTag("green", sha)
+			head := pr.Head()
+			if w.kind == engine.GitLab { // there the head itself is rebased
+				head = sha
+			}
+			w.status(head, "chant/apply", "success", "applied")
+			w.holds("second")
 		}},
 		{name: "what nobody approved waits, and is approved when it is green", run: func(w *world) {
 			pr := w.propose("second")

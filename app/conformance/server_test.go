@@ -149,7 +149,6 @@ func (s *server) about(names ...string) string {
 	return out.String()[max(0, out.Len()-12000):]
 }
 
-
 // merged is one object over another.
 func merged(under, over map[string]any) map[string]any {
 	out := maps.Clone(under)
