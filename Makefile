@@ -66,10 +66,11 @@ race: ## Tests under the race detector, where it is affordable
 	else CGO_ENABLED=1 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -Ev '$(UNRACED)'); fi
 
 .PHONY: verify
-verify: ## Prove that what is generated is current: sqlc, goldens, go.mod, the example configuration
+verify: ## Prove that what is generated is current: sqlc, goldens, the chart, go.mod, the example configuration
 	$(TOOL) sqlc diff -f sql/sqlc.yaml
 	$(GO) mod tidy -diff
 	.ci/goldens
+	.ci/chart
 	$(GO) test -count=1 -run TestExampleLoadsAndNamesEverySetting ./app/config
 
 .PHONY: generate
@@ -79,6 +80,7 @@ generate: ## Write sql/db anew from sql/queries
 .PHONY: goldens
 goldens: ## Write the golden files anew; look at the diff before you commit it
 	.ci/goldens -update
+	.ci/chart -update
 
 .PHONY: bench
 bench: build $(if $(PLANNER),,$(OWN_TOFU)) ## Measure every promised number beside its floor (ARGS='-short digest'); needs a quiet machine
