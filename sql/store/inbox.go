@@ -22,6 +22,11 @@ const (
 	maxBatchBytes = 16 << 20
 )
 
+// commitTime is how long storing a batch may take: longer than a forge waits for
+// its answer, since what is stored too late for it is not lost, and bounded, since
+// a connection that died unnoticed would keep out all that comes after.
+const commitTime = time.Minute
+
 // Wake queues the job that works pending deliveries off, in the transaction
 // that stores them.
 type Wake func(ctx context.Context, tx *sql.Tx) error
@@ -31,8 +36,9 @@ type Wake func(ctx context.Context, tx *sql.Tx) error
 // without waiting for more. Whoever finds none under way commits in its own
 // goroutine, so that a single delivery is handed to nobody and back.
 type Inbox struct {
-	db   *DB
-	wake Wake
+	db    *DB
+	wake  Wake
+	limit time.Duration // of one commit
 
 	mu      sync.Mutex
 	waiting []*waiter
@@ -60,7 +66,7 @@ type accepted struct {
 // NewInbox takes deliveries into d. Close it before d.
 func NewInbox(d *DB, wake Wake) *Inbox {
 	begin := time.Now()
-	return &Inbox{db: d, wake: wake, arrivals: arrivals{now: func() time.Duration { return time.Since(begin) }}}
+	return &Inbox{db: d, wake: wake, limit: commitTime, arrivals: arrivals{now: func() time.Duration { return time.Since(begin) }}}
 }
 
 // Accept stores d and returns once it is durable. d.State is DeliveryPending,
@@ -112,7 +118,9 @@ func (b *Inbox) enter(w *waiter) (lead bool, err error) {
 func (b *Inbox) lead(ctx context.Context) {
 	defer b.leaders.Done()
 	batch := b.take()
-	answers := b.commit(ctx, batch)
+	limited, cancel := context.WithTimeout(ctx, b.limit)
+	answers := b.commit(limited, batch)
+	cancel()
 	b.mu.Lock()
 	if b.leading = len(b.waiting) > 0; b.leading {
 		b.leaders.Add(1)

@@ -167,6 +167,28 @@ func TestABadDeliveryDoesNotLoseItsNeighbours(t *testing.T) {
 	})
 }
 
+func TestACommitThatHangsKeepsOutNothingThatComesLater(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		hangs := true
+		b := openInbox(t, d, func(ctx context.Context, _ *sql.Tx) error {
+			if hangs {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		})
+		b.SetLimit(time.Millisecond)
+		if _, err := b.Accept(t.Context(), sent("d1")); err == nil {
+			t.Fatal("it was acknowledged")
+		}
+		hangs = false
+		b.SetLimit(time.Minute)
+		if fresh, err := b.Accept(t.Context(), sent("d1")); err != nil || !fresh {
+			t.Errorf("once it does not hang: fresh %v, %v", fresh, err)
+		}
+	})
+}
+
 func TestWhatArrivesDuringACommitSharesTheNextOne(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
