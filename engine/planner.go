@@ -82,6 +82,9 @@ type Planner interface {
 	// none within another, each reached through no link. "." alone is all of it.
 	// projectDir is the project's directory, relative too.
 	Own(checkout, projectDir string, root project.Root) ([]string, error)
+	// Parallel is how many members are worth starting at one time: more of them only
+	// wait, each with files of its own. 0 is any number.
+	Parallel() int
 	Plan(ctx context.Context, t Target, sink Sink) (Planned, error)
 }
 

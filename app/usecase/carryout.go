@@ -90,7 +90,7 @@ func (ex *execution) waves(ctx context.Context) error {
 			return nil
 		}
 		var errs errorList
-		each(next, func(member string) { errs.add(ex.step(ctx, member)) })
+		each(ex.driver.Parallel(), next, func(member string) { errs.add(ex.step(ctx, member)) })
 		if err := errs.first(); err != nil {
 			return err
 		}
@@ -275,6 +275,9 @@ func (ex *execution) step(ctx context.Context, member string) error {
 	outcome, err := ex.driver.Apply(context.WithoutCancel(ctx), plan, func(line string) { ex.say("%s: %s", member, line) })
 	if lost != nil {
 		return errors.Join(lost, ex.change(ctx, func(s *run.State) error { return s.NotStarted(member) }))
+	}
+	if !outcome.Unknown {
+		ex.trees.drop(member) // else its process may still be there
 	}
 	if err != nil {
 		outcome = engine.Outcome{Error: ex.Words(ctx, err)}

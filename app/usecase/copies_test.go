@@ -1,10 +1,16 @@
 package usecase
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -93,6 +99,65 @@ func TestAMemberCostsCopiesOfWhatItMayWriteTo(t *testing.T) {
 			}
 			if got := filesIn(t, laid.dir); got != 0 {
 				t.Errorf("%d files are left", got)
+			}
+		})
+	}
+}
+
+// crowd is a driver that works on two members at a time and looks how many have
+// files while it plans one of them.
+type crowd struct {
+	hostile
+	mu          sync.Mutex
+	plans, most int
+}
+
+func (c *crowd) For(engine.Repo, string, string, CredentialKind) (Driver, error) { return c, nil }
+
+func (c *crowd) Plan(_ context.Context, t engine.Target, _ engine.Sink) (engine.Planned, error) {
+	laid, err := os.ReadDir(filepath.Dir(t.Worktree))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plans, c.most = c.plans+1, max(c.most, len(laid))
+	return engine.Planned{Part: failedPart(t.Member, "not planned")}, err
+}
+
+func TestOnlyMembersThatAreWorkedOnHaveFiles(t *testing.T) {
+	t.Parallel()
+	const roots = 8
+	driver := &crowd{}
+	files := map[string][]byte{"chant.workspace.json": []byte(`{"name": "wide", "schema": 1, "minReader": "0.108.0"}`)}
+	declared := map[string]any{}
+	for i := range roots {
+		name := fmt.Sprintf("r%d", i)
+		declared[name] = map[string]string{"dir": "roots/" + name}
+		files["roots/"+name+"/main.tf"] = []byte("# nothing\n")
+		files[name+".component.json"] = fmt.Appendf(nil, `{"name": %q, "dependsOn": [], "deploy": [{"phase": "Apply", "steps": [{"kind": "terraform-apply", "root": %q}]}]}`, name, name)
+	}
+	config, err := json.Marshal(map[string]any{"lexicons": []string{"terraform"}, "terraform": map[string]any{"roots": declared}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["chant.config.json"] = config
+	planned(t, driver, files)
+	if driver.plans != roots || driver.most > driver.Parallel() {
+		t.Errorf("%d plans, and %d members had files at one time", driver.plans, driver.most)
+	}
+}
+
+func TestEachDoesAllAndNoMoreAtATimeThanItMay(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int]int{0: 10, 1: 1, 3: 3, 20: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			var done, now, most atomic.Int32
+			each(limit, make([]int, 10), func(int) {
+				most.Store(max(most.Load(), now.Add(1)))
+				time.Sleep(time.Second) // of the bubble: when all that may run do
+				now.Add(-1)
+				done.Add(1)
+			})
+			if done.Load() != 10 || most.Load() != int32(want) {
+				t.Errorf("limit %d: %d done, %d at one time", limit, done.Load(), most.Load())
 			}
 		})
 	}

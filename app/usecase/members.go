@@ -219,7 +219,7 @@ func (p *planner) readUpstreams(ctx context.Context, order []string) {
 	}
 	sort.Strings(names)
 	var mu sync.Mutex
-	each(names, func(name string) {
+	each(p.driver.Parallel(), names, func(name string) {
 		outs, err := componentOutputs(ctx, p.driver, p.in, p.components[name], p.credentials)
 		mu.Lock()
 		defer mu.Unlock()
@@ -251,8 +251,8 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 	return merged, nil
 }
 
-// planAll plans every step of the selection, all at once: the pool of the
-// driver bounds how many children run.
+// planAll plans every step of the selection, as many at one time as the driver
+// works on: the files of the others are not made yet, or gone.
 func (p *planner) planAll(ctx context.Context, order []string) []*member {
 	var all []*member
 	for _, name := range order {
@@ -261,7 +261,7 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 			all = append(all, &member{component: c, step: step, index: i, name: memberName(c, step)})
 		}
 	}
-	each(all, func(m *member) {
+	each(p.driver.Parallel(), all, func(m *member) {
 		m.planned = &PlannedMember{Component: m.component.Name, Step: m.index}
 		p.progress("planning %s", m.name)
 		err := p.planStep(ctx, m)
@@ -361,12 +361,24 @@ func (p *planner) compose(ctx context.Context, selection graph.Selection, member
 	return set, nil
 }
 
-// each runs f for every item at once and waits. What the items start is bounded
-// by the driver's pool, so no second bound stands here.
-func each[T any](items []T, f func(T)) {
-	var wg sync.WaitGroup
-	for _, item := range items {
-		wg.Go(func() { f(item) })
+// each runs f for every item, in order and at most limit of them at one time, 0
+// being any number, and waits. An item waits for no other.
+func each[T any](limit int, items []T, f func(T)) {
+	if limit == 0 {
+		limit = len(items)
 	}
+	next := make(chan T)
+	var wg sync.WaitGroup
+	for range min(limit, len(items)) {
+		wg.Go(func() {
+			for item := range next {
+				f(item)
+			}
+		})
+	}
+	for _, item := range items {
+		next <- item
+	}
+	close(next)
 	wg.Wait()
 }

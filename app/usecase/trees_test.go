@@ -32,6 +32,8 @@ func (*hostile) Engine() (string, error) { return "hostile 1", nil }
 
 func (*hostile) Own(string, string, project.Root) ([]string, error) { return []string{"."}, nil }
 
+func (*hostile) Parallel() int { return 2 }
+
 func (h *hostile) Plan(_ context.Context, t engine.Target, _ engine.Sink) (engine.Planned, error) {
 	err := filepath.WalkDir(t.Worktree, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -76,33 +78,9 @@ func TestWhatOneMembersPlanWritesIsNotWhatAnotherPlansOrApplies(t *testing.T) {
 	for name, text := range example {
 		files[name] = []byte(strings.ReplaceAll(text, `"vars": { "cidr": { "stackOutput": { "stack": "net", "name": "cidr" } } }`, `"vars": {}`))
 	}
-	remote := gittest.Bare(t)
-	base := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"README.md": []byte("x")}})
-	head := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: files})
-	clone, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone"), remote, git.Auth{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(clone.Close)
-	site := &Site{Clone: clone}
-	if err := site.FetchBranch(t.Context(), "main"); err != nil {
-		t.Fatal(err)
-	}
 	driver := &hostile{}
 	driver.all.Add(2)
-	stage := &Stage{Drivers: driver, Credentials: noCredentials{}, NewID: uuid.NewString}
-	dir := t.TempDir()
-	checkout, err := site.Checkout(t.Context(), head, filepath.Join(dir, "tree"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = stage.PlanMembers(t.Context(), PlanInput{
-		Site: site, Checkout: checkout, Project: checkout.Workspace.Projects[0], Env: project.Env{Name: "prod"},
-		Base: base, Head: head, RunDir: dir,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stage, checkout, dir := planned(t, driver, files)
 	applying, err := stage.newTrees(checkout, driver, dir, "applying")
 	if err != nil {
 		t.Fatal(err)
@@ -122,4 +100,36 @@ func TestWhatOneMembersPlanWritesIsNotWhatAnotherPlansOrApplies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// planned plans all of a repository, whose one commit after an empty one holds
+// files, in the directory that it returns.
+func planned(t *testing.T, drivers Drivers, files map[string][]byte) (*Stage, *Checkout, string) {
+	t.Helper()
+	remote := gittest.Bare(t)
+	base := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"README.md": []byte("x")}})
+	head := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: files})
+	clone, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone"), remote, git.Auth{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clone.Close)
+	site := &Site{Clone: clone}
+	if err := site.FetchBranch(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+	stage := &Stage{Drivers: drivers, Credentials: noCredentials{}, NewID: uuid.NewString}
+	dir := t.TempDir()
+	checkout, err := site.Checkout(t.Context(), head, filepath.Join(dir, "tree"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stage.PlanMembers(t.Context(), PlanInput{
+		Site: site, Checkout: checkout, Project: checkout.Workspace.Projects[0], Env: project.Env{Name: "prod"},
+		Base: base, Head: head, RunDir: dir,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stage, checkout, dir
 }

@@ -9,6 +9,14 @@ type Pool struct{ slots chan struct{} }
 // NewPool makes a pool of size slots; a size below one is one.
 func NewPool(size int) *Pool { return &Pool{slots: make(chan struct{}, max(size, 1))} }
 
+// Size is how many children may run at one time, 0 for any number.
+func (p *Pool) Size() int {
+	if p == nil {
+		return 0
+	}
+	return cap(p.slots)
+}
+
 // Running is how many children run now.
 func (p *Pool) Running() int { return len(p.slots) }
 

@@ -39,6 +39,10 @@ func (d *Driver) Own(checkout, projectDir string, root project.Root) ([]string, 
 	return own, nil
 }
 
+// Parallel implements engine.Planner: while one member's tool runs, another may
+// prepare its files or read what it planned.
+func (d *Driver) Parallel() int { return 2 * d.cfg.Pool.Size() }
+
 // plainDir tells whether a directory is there and no link leads to it.
 func plainDir(tree fs.FS, dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {

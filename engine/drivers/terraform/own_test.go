@@ -186,3 +186,14 @@ func TestAVarFileIsLookedForInTheWholeCheckout(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAsManyMembersAreWorthStartingAsKeepThePoolBusy(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	if got := s.driver(func(c *Config) { c.Pool = exec.NewPool(3) }).Parallel(); got != 6 {
+		t.Errorf("%d for a pool of 3", got)
+	}
+	if got := s.driver().Parallel(); got != 0 {
+		t.Errorf("%d without a pool, which bounds nothing", got)
+	}
+}
