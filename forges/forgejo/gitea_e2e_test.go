@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,8 @@ OFFLINE_MODE = true
 DISABLE_SSH = true
 [database]
 DB_TYPE = sqlite3
+SQLITE_JOURNAL_MODE = WAL
+SQLITE_TIMEOUT = 20000
 [security]
 INSTALL_LOCK = true
 [log]
@@ -135,10 +138,12 @@ func eventually(t *testing.T, what string, done func() bool) {
 }
 
 func (s server) token(user, scopes string) string {
-	made := strings.Fields(s.run("admin", "user", "generate-access-token", "--username", user, "--token-name", scopes, "--scopes", scopes, "--raw"))
-	s.tokens[user] = made[len(made)-1] // behind what the program logs
+	said := s.run("admin", "user", "generate-access-token", "--username", user, "--token-name", scopes, "--scopes", scopes, "--raw")
+	s.tokens[user] = tokenPattern.FindString(said) // the program logs beside it, before or after
 	return s.tokens[user]
 }
+
+var tokenPattern = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
 type object map[string]any
 
