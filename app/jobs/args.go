@@ -12,9 +12,9 @@ import (
 	"github.com/chant-bot/chant/engine"
 )
 
-// Queues. Steps that run planners have one of their own, so that a long apply
-// never keeps a note from being written. Draining the inbox has one, so that it
-// waits for nothing and runs once at a time.
+// Queues. What plans and what applies has one each, so that neither keeps the
+// other waiting, nor a note from being written. Draining the inbox has one, so that
+// it waits for nothing and runs once at a time.
 const (
 	queueEvent  = "event"
 	queueSettle = river.QueueDefault

@@ -105,11 +105,15 @@ func (w *waitingWorker) Work(ctx context.Context, job *river.Job[WaitingArgs]) e
 		for _, d := range waiting {
 			g.take(ctx, d)
 		}
-		err = finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+		err = w.DB.InTx(ctx, func(tx *sql.Tx) error {
 			if err := g.storeTx(ctx, tx); err != nil {
 				return err
 			}
-			// One that began to wait meanwhile found this job in its way.
+			// One that began to wait meanwhile found this job in its way. It holds the
+			// job until it is there to be seen, so it is looked for after that.
+			if _, err := river.JobCompleteTx[driver](ctx, tx, job); err != nil {
+				return err
+			}
 			waited, err := w.Deliveries.WaitedFor(ctx, tx)
 			if slices.Contains(waited, repo) {
 				err = errWaits

@@ -20,8 +20,8 @@ import (
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// driver is the queue's database driver, named where a job is completed inside
-// a transaction.
+// driver only says what kind of transaction a job is completed in: the driver that
+// completes it is that of the client which works it.
 type driver = *riversqlite.Driver
 
 // settleWorker settles subjects under their generation.
