@@ -66,7 +66,7 @@ type named struct {
 // empty, and left out of its lines.
 func (j *Jobs) about(ctx context.Context, job *rivertype.JobRow) []slog.Attr {
 	var a named
-	_ = json.Unmarshal(job.EncodedArgs, &a) // what does not read is not said
+	_ = json.Unmarshal(job.EncodedArgs, &a) //nolint:musttag // as the queue encodes them; what does not read is not said
 	attrs := []slog.Attr{
 		slog.String("ref", fmt.Sprintf("job-%d", job.ID)), slog.String("kind", job.Kind),
 		slog.String(logs.Delivery, a.Delivery), slog.Any(logs.Repository, repoName{ctx, j.Repos, a.repoKey()}),

@@ -144,7 +144,7 @@ func Depths(ctx context.Context, d *store.DB) ([]Depth, error) {
 	if err != nil {
 		return nil, fmt.Errorf("counting jobs: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err says what went wrong
 	var out []Depth
 	for rows.Next() {
 		var depth Depth
