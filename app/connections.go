@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/chant-bot/chant/app/config"
@@ -32,9 +31,7 @@ type connection struct {
 	// what is kept of an installation.
 	reach  func(ctx context.Context, repo engine.Repo) (forges.Forge, error)
 	forget func(installation int64)
-
-	mu sync.Mutex // held for no longer than a look at what it guards
-	me int64      // our own account, 0 until asked
+	me     int64 // our own account, 0 where the forge is to be asked
 }
 
 // connections are the configured forges.
@@ -130,22 +127,13 @@ func (f connections) self(ctx context.Context, repo engine.Repo) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	c.mu.Lock()
-	me := c.me
-	c.mu.Unlock()
-	if me != 0 {
-		return me, nil
+	if c.me != 0 {
+		return c.me, nil
 	}
 	forge, err := c.reach(ctx, repo)
 	if err != nil {
 		return 0, err
 	}
-	actor, err := forge.Self(ctx)
-	if err != nil {
-		return 0, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.me = actor.ID
-	return actor.ID, nil
+	actor, err := forge.Self(ctx) // which asks once
+	return actor.ID, err
 }

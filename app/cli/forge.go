@@ -149,9 +149,6 @@ func (h *Host) token(kind engine.ForgeKind) (name, value string) {
 	return "", ""
 }
 
-// errNoToken: the environment holds no token for the forge.
-var errNoToken = errors.New("no token for the forge")
-
 // connect opens the forge of a job and reads the repository there.
 func (h *Host) connect(ctx context.Context, j job) (forges.Forge, engine.Repo, error) {
 	kind := j.repo.Instance.Kind
@@ -162,12 +159,15 @@ func (h *Host) connect(ctx context.Context, j job) (forges.Forge, engine.Repo, e
 	if j.repo.ID == 0 && (j.repo.Owner == "" || j.repo.Name == "") {
 		return nil, engine.Repo{}, fmt.Errorf("which repository this is cannot be told: set %s", named)
 	}
+	if j.repo.Name == "" {
+		path = fmt.Sprintf("%d", j.repo.ID)
+	}
 	if j.api == "" && kind == engine.Forgejo {
 		return nil, engine.Repo{}, errors.New("where the forge is cannot be told: set GITHUB_SERVER_URL and GITHUB_API_URL")
 	}
 	from, token := h.token(kind)
 	if token == "" {
-		return nil, engine.Repo{}, fmt.Errorf("%w: set %s", errNoToken, strings.Join(tokenNames(kind), " or "))
+		return nil, engine.Repo{}, fmt.Errorf("no token for the forge: set %s", strings.Join(tokenNames(kind), " or "))
 	}
 	forge, err := h.dial(ctx, j, from, token)
 	if err != nil {

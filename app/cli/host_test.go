@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -311,5 +313,19 @@ func TestAnUnreadableJobIsAnError(t *testing.T) {
 		if _, err := h.job(""); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", variable, err)
 		}
+	}
+}
+
+func TestAProjectThatIsKnownByItsNumberIsNamedByIt(t *testing.T) {
+	t.Parallel()
+	forge := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(forge.Close)
+	h, _, _ := host("CI_PROJECT_ID=42", "CI_API_V4_URL="+forge.URL+"/api/v4", "GITLAB_TOKEN=t")
+	j, err := h.job("gitlab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.connect(t.Context(), j); err == nil || !strings.Contains(err.Error(), "reading repository 42: ") {
+		t.Errorf("said %v", err)
 	}
 }

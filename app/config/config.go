@@ -99,7 +99,7 @@ func (c *Config) DataSource() string {
 		return c.databasePath()
 	}
 	u, err := url.Parse(c.Database)
-	if err != nil || c.DBPassword.IsZero() { // err: Validate has refused it
+	if err != nil || c.DBPassword.IsZero() { // err: mistakes has named it
 		return c.Database
 	}
 	u.User = url.UserPassword(u.User.Username(), string(c.DBPassword.Value()))

@@ -13,7 +13,7 @@ type Forge struct {
 	AppID          int64    `yaml:"appId" help:"Number of the app, on GitHub."`
 	PrivateKey     Secret   `yaml:"privateKey" help:"Private key of the app, PEM; best as a file: reference."`
 	Token          Secret   `yaml:"token" help:"Access token, on GitHub instead of an app. What its account does by hand still counts as a person's; only notes and statuses are told apart as ours."`
-	BotID          int64    `yaml:"botId" help:"Number of the account we write as, so that we know our own events. 0: asked from the forge at the start."`
+	BotID          int64    `yaml:"botId" help:"Number of the account we write as, so that we know our own events. 0: the forge is asked."`
 	WebhookSecrets []Secret `yaml:"webhookSecrets" help:"Secrets deliveries may be signed with. More than one lets a secret be replaced without losing a delivery."`
 	APIURL         string   `yaml:"apiUrl" help:"Address of the REST API. Empty: the usual one at webUrl."`
 	WebURL         string   `yaml:"webUrl" help:"Address of the web pages and of git over HTTPS."`

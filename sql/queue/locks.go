@@ -17,9 +17,8 @@ const isAlive = `SELECT EXISTS (SELECT 1 FROM replicas r WHERE r.id = $2 AND ` +
 const giveLock = `DELETE FROM job_locks WHERE name = $1 AND replica_id = $2`
 
 // TryLock takes a key unless a job holds it, here or in another replica: then ok is
-// false and err nil. It keeps
-// two jobs of one key apart. The second does not wait in its place, which others
-// need (soundness I11): it is put off.
+// false and err nil. It keeps two jobs of one key apart. The second does not wait in
+// its place, which others need (soundness I11): it is put off.
 func (r *Replica) TryLock(ctx context.Context, key ...string) (unlock func(), ok bool, err error) {
 	name := strings.Join(key, " ")
 	if !r.take(name) {
