@@ -3,6 +3,8 @@ package app_test
 import (
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,4 +124,48 @@ func (w *world) metrics() string {
 		w.t.Fatalf("%d %v\n%s", resp.StatusCode, err, text)
 	}
 	return string(text)
+}
+
+// What an operator asks of the log is about one repository, pull request, run or
+// delivery: a line that concerns one names it.
+func TestLinesOfTheLogNameWhatTheyConcern(t *testing.T) {
+	w := newWorld(t)
+	stop := w.serve()
+	w.busy()
+	w.idle()
+	stop()
+	log, err := os.ReadFile(filepath.Join(w.Dir, "server.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := []struct {
+		concerns, names string
+		lines           int
+	}{
+		{"msg=webhook", `delivery=\S+ .*repository=acme/infra`, 0},
+		{"msg=delivery", `delivery=\S+ .*repository=acme/infra`, 0},
+		{`msg="job done".* kind=plan`, `repository=acme/infra change=1`, 0},
+		{`msg="job done".* kind=command`, `repository=acme/infra change=1`, 0},
+		{`msg="job done".* kind=record`, `repository=acme/infra branch=main`, 0},
+		{`msg="job done".* kind=apply`, `repository=acme/infra branch=main env=prod run=1`, 0},
+	}
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "event=ping") || strings.Contains(line, "event=installation") {
+			continue // of no repository
+		}
+		for i, a := range about {
+			if !regexp.MustCompile(a.concerns).MatchString(line) {
+				continue
+			}
+			about[i].lines++
+			if !regexp.MustCompile(a.names).MatchString(line) {
+				t.Errorf("without %s: %s", a.names, line)
+			}
+		}
+	}
+	for _, a := range about {
+		if a.lines == 0 {
+			t.Errorf("no line is %s", a.concerns)
+		}
+	}
 }

@@ -31,7 +31,7 @@ func (l *logged) Work(ctx context.Context, job *rivertype.JobRow, do func(contex
 	ctx = logs.With(ctx, l.jobs.about(ctx, job)...)
 	err := do(ctx)
 	took := time.Since(start)
-	attrs := []any{"attempt", job.Attempt, "took", took.Round(time.Millisecond)}
+	attrs := []any{"args", string(job.EncodedArgs), "attempt", job.Attempt, "took", took.Round(time.Millisecond)}
 	outcome := "done"
 	var snooze *river.JobSnoozeError
 	switch {

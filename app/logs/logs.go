@@ -59,12 +59,19 @@ type handler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	for _, a := range of(ctx) {
-		if a.Value = a.Value.Resolve(); !a.Value.Equal(slog.Value{}) && a.Value.String() != "" && !a.Value.Equal(slog.Int64Value(0)) {
-			r.AddAttrs(a)
+		if a.Value = a.Value.Resolve(); said(a.Value) {
+			line.AddAttrs(a)
 		}
 	}
-	return h.Handler.Handle(ctx, r)
+	r.Attrs(func(a slog.Attr) bool { line.AddAttrs(a); return true })
+	return h.Handler.Handle(ctx, line)
+}
+
+// said tells a value from none: an empty text, 0, nil.
+func said(v slog.Value) bool {
+	return !v.Equal(slog.Value{}) && !v.Equal(slog.StringValue("")) && !v.Equal(slog.Int64Value(0))
 }
 
 // WithAttrs implements slog.Handler.

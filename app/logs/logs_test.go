@@ -36,15 +36,15 @@ func TestLinesSayWhatTheyAreAbout(t *testing.T) {
 	logs.Add(t.Context(), slog.String("lost", "nothing is open"))
 	for _, c := range []struct{ got, want string }{
 		{line(t.Context()), "msg=x b=2"},
-		{line(outer), "msg=x b=2 repository=acme/infra"},
-		{line(inner), "msg=x b=2 repository=acme/infra change=7 env=prod"},
+		{line(outer), "msg=x repository=acme/infra b=2"},
+		{line(inner), "msg=x repository=acme/infra change=7 env=prod b=2"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
 	run.run = 4
-	if got, want := line(inner), "msg=x b=2 repository=acme/infra run=4 change=7 env=prod"; got != want {
+	if got, want := line(inner), "msg=x repository=acme/infra run=4 change=7 env=prod b=2"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
