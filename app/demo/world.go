@@ -45,7 +45,7 @@ func New(ctx context.Context, dir, terraform string) (*World, error) {
 	if err := w.populate(); err != nil {
 		return nil, err
 	}
-	return w, w.applyFirst(ctx)
+	return w, w.ApplyFirst(ctx)
 }
 
 // Close ends the forge.
@@ -100,8 +100,8 @@ func (w *World) Files() (map[string]string, error) {
 // StateFile is where a root keeps its state.
 func (w *World) StateFile(root string) string { return filepath.Join(w.State, root+".tfstate") }
 
-// applyFirst applies both roots by hand, as a team had done before it met chant.
-func (w *World) applyFirst(ctx context.Context) error {
+// ApplyFirst applies both roots by hand, as a team had done before it met chant.
+func (w *World) ApplyFirst(ctx context.Context) error {
 	files, err := w.Files()
 	if err != nil {
 		return err

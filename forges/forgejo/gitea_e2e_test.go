@@ -3,174 +3,36 @@
 package forgejo_test
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/forges/forgejo"
+	"github.com/chant-bot/chant/forges/forgejo/giteatest"
 )
 
-// giteaBinary is what make builds from .tools/gitea, once, in some minutes.
-func giteaBinary(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("../../.cache/bin/gitea")
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err != nil {
-		t.Fatalf("no Gitea to test with; build it with: make .cache/bin/gitea (%v)", err)
-	}
-	return path
-}
+// server is a real Gitea with one repository, acme/infra.
+type server struct{ *giteatest.Server }
 
-// server is a real Gitea on loopback with one repository, acme/infra.
-type server struct {
-	url    string
-	tokens map[string]string
-	run    func(args ...string) string
-}
+type object = giteatest.Object
 
 func startGitea(t *testing.T) server {
 	t.Helper()
-	binary, dir := giteaBinary(t), t.TempDir()
-	root := strings.TrimSpace(output(t, exec.CommandContext(t.Context(), "go", "list", "-C", "../../.tools/gitea", "-m", "-f", "{{.Dir}}", "code.gitea.io/gitea")))
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s := server{url: "http://127.0.0.1:" + port, tokens: map[string]string{}}
-	config := filepath.Join(dir, "app.ini")
-	text := fmt.Sprintf(`I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
-WORK_PATH = %[1]s
-[server]
-STATIC_ROOT_PATH = %[2]s
-HTTP_ADDR = 127.0.0.1
-HTTP_PORT = %[3]s
-ROOT_URL = http://127.0.0.1:%[3]s/
-OFFLINE_MODE = true
-DISABLE_SSH = true
-[database]
-DB_TYPE = sqlite3
-SQLITE_JOURNAL_MODE = WAL
-SQLITE_TIMEOUT = 20000
-[security]
-INSTALL_LOCK = true
-[log]
-LEVEL = Error
-`, dir, root, port)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{"--config", config}, args...)...)
-		cmd.Env = append(os.Environ(), "HOME="+dir)
-		return cmd
-	}
-	s.run = func(args ...string) string { return output(t, command(args...)) }
-	s.run("migrate")
-	for _, user := range []string{"boss", "alice", "bob", "chant", "erin"} {
-		args := []string{"admin", "user", "create", "--username", user, "--password", "secret-secret", "--email", user + "@example.com", "--must-change-password=false"}
-		if user == "boss" {
-			args = append(args, "--admin")
-		}
-		s.run(args...)
-	}
-	web := command("web")
-	if err := web.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = web.Process.Kill(); _ = web.Wait() })
-	eventually(t, "the server to answer", func() bool {
-		resp, err := http.Get(s.url + "/api/v1/version")
-		if err != nil {
-			return false
-		}
-		return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
-	})
-	for _, user := range []string{"boss", "alice", "bob", "erin"} {
-		s.token(user, "all")
-	}
-	s.do(t, "boss", "POST", "orgs", object{"username": "acme"}, nil)
-	s.do(t, "boss", "POST", "orgs/acme/repos", object{"name": "infra", "auto_init": true, "default_branch": "main", "private": true}, nil)
+	s := server{giteatest.Start(t, "alice", "bob", "chant", "erin")}
+	s.Do(t, "boss", "POST", "orgs", object{"username": "acme"}, nil)
+	s.Do(t, "boss", "POST", "orgs/acme/repos", object{"name": "infra", "auto_init": true, "default_branch": "main", "private": true}, nil)
 	for user, permission := range map[string]string{"alice": "write", "bob": "write", "chant": "admin", "erin": "read"} {
-		s.do(t, "boss", "PUT", "repos/acme/infra/collaborators/"+user, object{"permission": permission}, nil)
+		s.Do(t, "boss", "PUT", "repos/acme/infra/collaborators/"+user, object{"permission": permission}, nil)
 	}
 	return s
-}
-
-func output(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s%s", cmd.Args, err, out, stderr.Bytes())
-	}
-	return string(out)
-}
-
-// eventually waits for what the server does in the background.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if done() {
-			return
-		}
-	}
-	t.Fatalf("waited a minute for %s", what)
-}
-
-func (s server) token(user, scopes string) string {
-	said := s.run("admin", "user", "generate-access-token", "--username", user, "--token-name", scopes, "--scopes", scopes, "--raw")
-	s.tokens[user] = tokenPattern.FindString(said) // the program logs beside it, before or after
-	return s.tokens[user]
-}
-
-var tokenPattern = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
-
-type object map[string]any
-
-// try sends one request as an account.
-func (s server) try(t *testing.T, user, method, path string, body, into any) error {
-	t.Helper()
-	data := must(json.Marshal(body))(t)
-	req := must(http.NewRequestWithContext(t.Context(), method, s.url+"/api/v1/"+path, bytes.NewReader(data)))(t)
-	req.Header.Set("Authorization", "token "+s.tokens[user])
-	req.Header.Set("Content-Type", "application/json")
-	resp := must(http.DefaultClient.Do(req))(t)
-	defer func() { _ = resp.Body.Close() }()
-	answer := must(io.ReadAll(resp.Body))(t)
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, answer)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(answer, into)
-}
-
-func (s server) do(t *testing.T, user, method, path string, body, into any) {
-	t.Helper()
-	if err := s.try(t, user, method, path, body, into); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // commit writes a file on a branch, which is made when it is new.
@@ -180,7 +42,7 @@ func (s server) commit(t *testing.T, user, from, branch, path string) string {
 		Commit struct{ SHA string } `json:"commit"`
 	}
 	body := object{"branch": from, "new_branch": branch, "message": "Add " + path, "content": base64.StdEncoding.EncodeToString([]byte(path + "\n"))}
-	s.do(t, user, "POST", "repos/acme/infra/contents/"+path, body, &made)
+	s.Do(t, user, "POST", "repos/acme/infra/contents/"+path, body, &made)
 	return made.Commit.SHA
 }
 
@@ -189,8 +51,8 @@ func (s server) commit(t *testing.T, user, from, branch, path string) string {
 func (s server) open(t *testing.T, user, branch, title string) int {
 	t.Helper()
 	var made struct{ Number int }
-	eventually(t, "the branch "+branch, func() bool {
-		return s.try(t, user, "POST", "repos/acme/infra/pulls", object{"head": branch, "base": "main", "title": title}, &made) == nil
+	giteatest.Eventually(t, "the branch "+branch, func() bool {
+		return s.Try(t, user, "POST", "repos/acme/infra/pulls", object{"head": branch, "base": "main", "title": title}, &made) == nil
 	})
 	return made.Number
 }
@@ -199,8 +61,8 @@ func (s server) open(t *testing.T, user, branch, title string) int {
 // everything the adapter asks and tells.
 func TestARealGiteaIsReadAndToldAsTheFakeOneIs(t *testing.T) {
 	s := startGitea(t)
-	at := engine.Instance{Kind: engine.Forgejo, Host: strings.TrimPrefix(s.url, "http://")}
-	config := forgejo.Config{Instance: at, APIURL: s.url + "/api/v1/", Token: s.token("chant", "write:repository,write:issue,read:user,read:organization")}
+	at := engine.Instance{Kind: engine.Forgejo, Host: strings.TrimPrefix(s.URL, "http://")}
+	config := forgejo.Config{Instance: at, APIURL: s.URL + "/api/v1/", Token: s.Token(t, "chant", "write:repository", "write:issue", "read:user", "read:organization")}
 	conn := must(forgejo.New(config))(t)
 	repo, info, err := conn.Repository(t.Context(), engine.Repo{Instance: at, Owner: "acme", Name: "infra"})
 	if err != nil || repo.ID <= 0 || info.DefaultBranch != "main" {
@@ -246,17 +108,17 @@ func (w journey) change(t *testing.T) {
 // strangers opens pull requests as somebody who may only read: from a fork, and
 // by a push to refs/for, whose head stands in the base repository.
 func (w journey) strangers(t *testing.T) {
-	w.do(t, "erin", "POST", "repos/acme/infra/forks", object{}, nil)
+	w.Do(t, "erin", "POST", "repos/acme/infra/forks", object{}, nil)
 	body := object{"branch": "main", "new_branch": "evil", "message": "x", "content": base64.StdEncoding.EncodeToString([]byte("x\n"))}
-	w.do(t, "erin", "POST", "repos/erin/infra/contents/x.tf", body, nil)
+	w.Do(t, "erin", "POST", "repos/erin/infra/contents/x.tf", body, nil)
 	forked := w.open(t, "erin", "erin:evil", "From a fork")
-	dir, remote := filepath.Join(t.TempDir(), "clone"), strings.Replace(w.url, "://", "://erin:"+w.tokens["erin"]+"@", 1)+"/acme/infra.git"
+	dir, remote := filepath.Join(t.TempDir(), "clone"), w.Remote("erin", "acme/infra")
 	for _, args := range [][]string{
 		{"clone", "--quiet", remote, dir},
 		{"-C", dir, "-c", "user.name=erin", "-c", "user.email=erin@example.com", "commit", "--quiet", "--allow-empty", "-m", "Without a branch"},
 		{"-C", dir, "push", "--quiet", "origin", "HEAD:refs/for/main", "-o", "topic=evil"},
 	} {
-		output(t, exec.CommandContext(t.Context(), "git", args...))
+		giteatest.Output(t, exec.CommandContext(t.Context(), "git", args...))
 	}
 	found := 0
 	for _, got := range must(w.conn.OpenChanges(t.Context(), w.repo))(t) {
@@ -267,7 +129,7 @@ func (w journey) strangers(t *testing.T) {
 		if !got.Fork || !got.FirstTimer || got.Head == "" {
 			t.Errorf("%+v", got)
 		}
-		w.do(t, "erin", "PATCH", fmt.Sprintf("repos/acme/infra/pulls/%d", got.Number), object{"state": "closed"}, nil)
+		w.Do(t, "erin", "PATCH", fmt.Sprintf("repos/acme/infra/pulls/%d", got.Number), object{"state": "closed"}, nil)
 	}
 	if found != 2 {
 		t.Fatalf("%d of two pull requests are there", found)
@@ -281,7 +143,7 @@ func (w journey) review(t *testing.T, user, event, body string, comments ...obje
 	t.Helper()
 	var made struct{ ID int64 }
 	path := fmt.Sprintf("repos/acme/infra/pulls/%d/reviews", w.number)
-	w.do(t, user, "POST", path, object{"event": event, "body": body, "comments": comments}, &made)
+	w.Do(t, user, "POST", path, object{"event": event, "body": body, "comments": comments}, &made)
 	return made.ID
 }
 
@@ -300,7 +162,7 @@ func (w journey) states(t *testing.T) string {
 func (w journey) reviews(t *testing.T) {
 	path := fmt.Sprintf("repos/acme/infra/pulls/%d", w.number)
 	w.review(t, "alice", "PENDING", "not yet")
-	w.do(t, "alice", "POST", path+"/requested_reviewers", object{"reviewers": []string{"bob"}}, nil)
+	w.Do(t, "alice", "POST", path+"/requested_reviewers", object{"reviewers": []string{"bob"}}, nil)
 	if got := w.states(t); got != "" {
 		t.Fatalf("before any verdict: %q", got)
 	}
@@ -309,11 +171,11 @@ func (w journey) reviews(t *testing.T) {
 	if got := w.states(t); got != "DISMISSED APPROVED" {
 		t.Fatalf("%q", got)
 	}
-	w.do(t, "boss", "POST", fmt.Sprintf("%s/reviews/%d/dismissals", path, last), object{"message": "stale"}, nil)
+	w.Do(t, "boss", "POST", fmt.Sprintf("%s/reviews/%d/dismissals", path, last), object{"message": "stale"}, nil)
 	if got := w.states(t); got != "DISMISSED DISMISSED" {
 		t.Fatalf("%q", got)
 	}
-	if err := w.try(t, "alice", "POST", path+"/reviews", object{"event": "APPROVED"}, nil); err == nil {
+	if err := w.Try(t, "alice", "POST", path+"/reviews", object{"event": "APPROVED"}, nil); err == nil {
 		t.Fatal("alice approved her own")
 	}
 }
@@ -325,7 +187,7 @@ func (w journey) comments(t *testing.T) {
 	if found := must(w.conn.FindNote(ctx, w.repo, w.number, "<!-- chant -->"))(t); found != edited || found.ID != made.ID {
 		t.Fatalf("found %+v, edited %+v", found, edited)
 	}
-	w.do(t, "bob", "POST", path, object{"body": "chant plan"}, nil)
+	w.Do(t, "bob", "POST", path, object{"body": "chant plan"}, nil)
 	w.review(t, "bob", "COMMENT", "chant help", object{"path": "topic.tf", "body": "why", "new_position": 1})
 	kinds := map[engine.CommentKind]int{}
 	for _, c := range must(w.conn.RecentComments(ctx, w.repo, w.number))(t) {
@@ -348,7 +210,7 @@ func (w journey) comments(t *testing.T) {
 	if diff := cmp.Diff(map[engine.CommentKind]int{engine.IssueComment: 1, engine.ReviewComment: 1, engine.Review: 2}, kinds); diff != "" {
 		t.Fatal(diff)
 	}
-	w.do(t, "boss", "DELETE", fmt.Sprintf("repos/acme/infra/issues/comments/%d", made.ID), nil, nil)
+	w.Do(t, "boss", "DELETE", fmt.Sprintf("repos/acme/infra/issues/comments/%d", made.ID), nil, nil)
 	if _, err := w.conn.EditNote(ctx, w.repo, w.number, made.ID, "x"); !errors.Is(err, forges.ErrNotFound) {
 		t.Fatalf("a deleted note: %v", err)
 	}
@@ -366,9 +228,9 @@ func (w journey) statuses(t *testing.T) {
 		}
 	}
 	for i := range 55 {
-		w.do(t, "alice", "POST", "repos/acme/infra/statuses/"+w.head, object{"context": fmt.Sprint("unit ", i), "state": "success"}, nil)
+		w.Do(t, "alice", "POST", "repos/acme/infra/statuses/"+w.head, object{"context": fmt.Sprint("unit ", i), "state": "success"}, nil)
 	}
-	w.do(t, "alice", "POST", "repos/acme/infra/statuses/"+w.head, object{"context": "unit 0", "state": "failure"}, nil)
+	w.Do(t, "alice", "POST", "repos/acme/infra/statuses/"+w.head, object{"context": "unit 0", "state": "failure"}, nil)
 	runs := must(w.conn.CheckRuns(ctx, w.repo, w.head))(t)
 	newest := runs[0]
 	for _, run := range runs {
@@ -389,7 +251,7 @@ func (w journey) people(t *testing.T) {
 	if self := must(w.conn.Self(ctx))(t); self.Login != "chant" || self.Bot {
 		t.Fatalf("%+v", self)
 	}
-	w.run("admin", "user", "create", "--username", "dave", "--password", "secret-secret", "--email", "dave@example.com", "--must-change-password=false")
+	w.AddUser(t, "dave")
 	for login, want := range map[string]forges.Permission{"alice": forges.Write, "boss": forges.Admin, "chant": forges.Admin, "dave": forges.NoAccess} {
 		if got := must(w.conn.Permission(ctx, w.repo, login))(t); got != want {
 			t.Errorf("%s: %s", login, got)
@@ -399,12 +261,12 @@ func (w journey) people(t *testing.T) {
 		t.Errorf("nobody: %v", err)
 	}
 	var team struct{ ID int64 }
-	w.do(t, "boss", "POST", "orgs/acme/teams", object{"name": "ops", "permission": "write", "units": []string{"repo.code"}}, &team)
-	w.do(t, "boss", "PUT", fmt.Sprintf("teams/%d/members/bob", team.ID), nil, nil)
+	w.Do(t, "boss", "POST", "orgs/acme/teams", object{"name": "ops", "permission": "write", "units": []string{"repo.code"}}, &team)
+	w.Do(t, "boss", "PUT", fmt.Sprintf("teams/%d/members/bob", team.ID), nil, nil)
 	if _, err := w.conn.TeamMember(ctx, "acme", "Ops", "bob"); !isForbidden(err) {
 		t.Errorf("asked from outside: %v", err)
 	}
-	w.do(t, "boss", "PUT", fmt.Sprintf("teams/%d/members/chant", team.ID), nil, nil)
+	w.Do(t, "boss", "PUT", fmt.Sprintf("teams/%d/members/chant", team.ID), nil, nil)
 	for login, want := range map[string]bool{"bob": true, "alice": false, "nobody": false} {
 		if got := must(w.conn.TeamMember(ctx, "acme", "Ops", login))(t); got != want {
 			t.Errorf("%s: %v", login, got)
@@ -414,17 +276,17 @@ func (w journey) people(t *testing.T) {
 		t.Errorf("%+v", repos)
 	}
 	header := must(w.conn.GitHeader(ctx, w.repo))(t)
-	cmd := exec.CommandContext(ctx, "git", "-c", "http.extraHeader="+header, "ls-remote", w.url+"/acme/infra.git", "refs/heads/topic")
-	if out := output(t, cmd); !strings.HasPrefix(out, w.head) {
+	cmd := exec.CommandContext(ctx, "git", "-c", "http.extraHeader="+header, "ls-remote", w.URL+"/acme/infra.git", "refs/heads/topic")
+	if out := giteatest.Output(t, cmd); !strings.HasPrefix(out, w.head) {
 		t.Errorf("%s", out)
 	}
 }
 
 func (w journey) merge(t *testing.T) {
 	ctx, path := t.Context(), fmt.Sprintf("repos/acme/infra/pulls/%d", w.number)
-	w.do(t, "alice", "PATCH", path, object{"title": "Change topic"}, nil)
-	eventually(t, "the merge", func() bool {
-		return w.try(t, "bob", "POST", path+"/merge", object{"Do": "squash", "delete_branch_after_merge": true}, nil) == nil
+	w.Do(t, "alice", "PATCH", path, object{"title": "Change topic"}, nil)
+	giteatest.Eventually(t, "the merge", func() bool {
+		return w.Try(t, "bob", "POST", path+"/merge", object{"Do": "squash", "delete_branch_after_merge": true}, nil) == nil
 	})
 	got := must(w.conn.Change(ctx, w.repo, w.number))(t)
 	if got.State != engine.Merged || got.MergeCommit == "" || got.MergedBy.Login != "bob" || got.Head != w.head || got.Base != got.MergeCommit || got.Fork {
@@ -445,7 +307,7 @@ func (w journey) merge(t *testing.T) {
 
 func (w journey) rename(t *testing.T) {
 	ctx := t.Context()
-	w.do(t, "boss", "PATCH", "repos/acme/infra", object{"name": "platform"}, nil)
+	w.Do(t, "boss", "PATCH", "repos/acme/infra", object{"name": "platform"}, nil)
 	if got := must(w.conn.Change(ctx, w.repo, w.number))(t); got.Repo.ID != w.repo.ID || got.Repo.Name != "platform" {
 		t.Fatalf("%+v", got.Repo)
 	}
@@ -453,7 +315,7 @@ func (w journey) rename(t *testing.T) {
 	if !strings.Contains(note.URL, "/acme/platform/pulls/") {
 		t.Fatalf("%+v", note)
 	}
-	w.do(t, "boss", "POST", "orgs/acme/repos", object{"name": "infra", "auto_init": true, "private": true}, nil)
+	w.Do(t, "boss", "POST", "orgs/acme/repos", object{"name": "infra", "auto_init": true, "private": true}, nil)
 	if got := must(w.conn.Change(ctx, w.repo, w.number))(t); got.Repo.ID != w.repo.ID {
 		t.Fatalf("%+v", got.Repo)
 	}
