@@ -264,11 +264,11 @@ func (s *Settler) settleRecords(ctx context.Context, site *Site, branch, tip str
 	if len(held) > 0 {
 		return held, s.Next.QueueRecord(ctx, site.Repo, branch, tip)
 	}
-	return held, s.troubleOver(ctx, site, branch, places)
+	return held, s.troubleOver(ctx, site, branch, places, "")
 }
 
 // Unplanned says on a merge that it is not recorded yet, why, and how long that
-// is tried.
+// is tried. Only the oldest one is told of: the one before it is recorded.
 func (s *Settler) Unplanned(ctx context.Context, site *Site, branch string, u *Unplanned, until time.Time) error {
 	tip, err := site.tipOf(ctx, branch)
 	if err != nil {
@@ -278,10 +278,14 @@ func (s *Settler) Unplanned(ctx context.Context, site *Site, branch string, u *U
 	if err != nil {
 		return err
 	}
+	places := b.places(branch, s.DefaultEnv)
+	if err := s.troubleOver(ctx, site, branch, places, u.Commit); err != nil {
+		return err
+	}
 	if err := s.noteTrouble(ctx, site, branch, u.Commit); err != nil {
 		return err
 	}
-	return s.sayEverywhere(ctx, site, u.Commit, project.StageApply, b.places(branch, s.DefaultEnv), forges.StatusFailure,
+	return s.sayEverywhere(ctx, site, u.Commit, project.StageApply, places, forges.StatusFailure,
 		note.WithHint("does not plan: "+u.Message, "tried until "+until.UTC().Format("15:04")+" UTC"))
 }
 
@@ -333,11 +337,11 @@ func (s *Settler) noteTrouble(ctx context.Context, site *Site, branch, sha strin
 	return s.Poster.Posts.SavePost(ctx, site.Repo, troubleTarget(branch), Post{Hash: sha})
 }
 
-// troubleOver takes back what was said where the branch stood still. An apply of
-// the commit says more, right after.
-func (s *Settler) troubleOver(ctx context.Context, site *Site, branch string, places []statusPlace) error {
+// troubleOver takes back what was said where the branch stood still, unless that
+// is where it stands now. An apply of the commit says more, right after.
+func (s *Settler) troubleOver(ctx context.Context, site *Site, branch string, places []statusPlace, now string) error {
 	last, found, err := s.Poster.Posts.Post(ctx, site.Repo, troubleTarget(branch))
-	if err != nil || !found || last.Hash == "" {
+	if err != nil || !found || last.Hash == "" || last.Hash == now {
 		return err
 	}
 	if err := s.sayEverywhere(ctx, site, last.Hash, project.StageApply, places, forges.StatusSuccess, "the branch is recorded again"); err != nil {
