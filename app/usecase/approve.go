@@ -374,13 +374,9 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 	if at.change.Number == 0 {
 		return out, nil
 	}
-	tip, err := site.tipOf(ctx, at.change.BaseBranch)
+	d, _, err := site.boundNow(ctx, at.change.BaseBranch)
 	if err != nil {
 		return out, unlessGone(err)
-	}
-	d, err := site.bound(ctx, tip)
-	if err != nil {
-		return nil, err
 	}
 	for _, p := range d.places(at.change.BaseBranch, c.DefaultEnv) {
 		add(prefixOf(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)

@@ -52,13 +52,9 @@ func (c *Commander) opsOf(ctx context.Context, site *Site, comment forges.Commen
 	if err != nil {
 		return nil, err
 	}
-	tip, err := site.tipOf(ctx, change.BaseBranch)
+	d, _, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
-	}
-	d, err := site.bound(ctx, tip)
-	if err != nil {
-		return nil, err
 	}
 	var ops []string
 	for _, p := range d.places(change.BaseBranch, c.DefaultEnv) {

@@ -62,13 +62,9 @@ func (s *Settler) notPlanned(ctx context.Context, site *Site, change engine.Chan
 // neverPlanned tells whether the code of a pull request is not run even where a
 // person asks for it.
 func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Change) (bool, error) {
-	tip, err := site.tipOf(ctx, change.BaseBranch)
+	base, _, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return false, unlessGone(err)
-	}
-	base, err := site.bound(ctx, tip)
-	if err != nil {
-		return false, err
 	}
 	how, _ := whoIsPlanned(change, base.Declaration)
 	return how == never, nil
@@ -134,13 +130,9 @@ type PlannedChange struct {
 // branch's tip: once for a head, or again. It is the last that stands before the
 // code runs, so it asks itself whether it may; nil when it may not or need not.
 func (s *Settler) PlanChange(ctx context.Context, site *Site, change engine.Change, again bool, dir string) (*PlannedChange, error) {
-	tip, err := site.tipOf(ctx, change.BaseBranch)
+	base, tip, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
-	}
-	base, err := site.bound(ctx, tip)
-	if err != nil {
-		return nil, err
 	}
 	if why, err := s.notPlanned(ctx, site, change, base.Declaration); err != nil || why != "" {
 		return nil, err

@@ -60,6 +60,15 @@ func (s *Site) bound(ctx context.Context, tip string) (bound, error) {
 	return b, err
 }
 
+// boundNow is the declaration of a branch as it stands, and its tip. A branch that
+// was deleted is errGone.
+func (s *Site) boundNow(ctx context.Context, branch string) (b bound, tip string, err error) {
+	if tip, err = s.tipOf(ctx, branch); err == nil {
+		b, err = s.bound(ctx, tip)
+	}
+	return b, tip, err
+}
+
 // boundFor is the base branch's declaration, or the head's where the base has
 // none that reads (decision 2).
 func (s *Site) boundFor(ctx context.Context, baseTip string, change engine.Change) (bound, error) {

@@ -195,13 +195,9 @@ func (s *Settler) sayEverywhere(ctx context.Context, site *Site, sha, stage stri
 // author's, with what finds it in the log. The job is tried again, and its
 // success replaces this.
 func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, ref string) error {
-	tip, err := site.tipOf(ctx, branch)
+	b, _, err := site.boundNow(ctx, branch)
 	if err != nil {
 		return unlessGone(err)
-	}
-	b, err := site.bound(ctx, tip)
-	if err != nil {
-		return err
 	}
 	context := stage
 	if stage == StageRecord {

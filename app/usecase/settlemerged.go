@@ -270,13 +270,9 @@ func (s *Settler) settleRecords(ctx context.Context, site *Site, branch, tip str
 // Unplanned says on a merge that it is not recorded yet, why, and how long that
 // is tried. Only the oldest one is told of: the one before it is recorded.
 func (s *Settler) Unplanned(ctx context.Context, site *Site, branch string, u *Unplanned, until time.Time) error {
-	tip, err := site.tipOf(ctx, branch)
+	b, _, err := site.boundNow(ctx, branch)
 	if err != nil {
 		return unlessGone(err)
-	}
-	b, err := site.bound(ctx, tip)
-	if err != nil {
-		return err
 	}
 	places := b.places(branch, s.DefaultEnv)
 	if err := s.troubleOver(ctx, site, branch, places, u.Commit); err != nil {

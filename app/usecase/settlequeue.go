@@ -42,13 +42,9 @@ func (s *Settler) SettleQueue(ctx context.Context, site *Site, sha string) error
 // queuePlaces are those of every branch that something is applied from: the
 // forge does not say to which one a queue merges.
 func (s *Settler) queuePlaces(ctx context.Context, site *Site) ([]statusPlace, error) {
-	tip, err := site.tipOf(ctx, site.DefaultBranch)
+	b, _, err := site.boundNow(ctx, site.DefaultBranch)
 	if err != nil {
 		return nil, unlessGone(err)
-	}
-	b, err := site.bound(ctx, tip)
-	if err != nil {
-		return nil, err
 	}
 	branches := map[string]bool{site.DefaultBranch: true}
 	for _, env := range b.Envs(s.DefaultEnv) {
