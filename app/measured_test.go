@@ -41,6 +41,7 @@ var (
 
 // Every label is a word out of a few, however much the server does.
 func TestNoSeriesGrowsWithWhatIsServed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stop := w.serve()
 	defer stop()
@@ -129,6 +130,7 @@ func (w *world) metrics() string {
 // What an operator asks of the log is about one repository, pull request, run or
 // delivery: a line that concerns one names it.
 func TestLinesOfTheLogNameWhatTheyConcern(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stop := w.serve()
 	w.busy()

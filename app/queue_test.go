@@ -5,6 +5,7 @@ import "testing"
 // A merge queue waits for the required statuses of a commit of its own, and gives
 // up after a while (forge-facts 1.15).
 func TestAMergeQueueIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stop := w.serve()
 	defer stop()

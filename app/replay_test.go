@@ -18,6 +18,7 @@ import (
 // A delivery says where to look, never what to do: all of them again, in the
 // worst order, change nothing on the forge and decide nothing.
 func TestADeliveryWorkedOffAgainDoesNothingTwice(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	defer w.serve()()
 	w.busy()
