@@ -41,7 +41,7 @@ var twins = []twin{
 func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 	t.Parallel()
 	empty := header + "resource \"terraform_data\" \"nothing\" {\n  count = 0\n}\n"
-	p := project{roots: []root{{name: "kept", tf: empty}, {name: "backend", tf: empty}}}
+	p := project{roots: []root{{name: "kept", tf: empty}, {name: "backend", tf: empty}, {name: "library", tf: empty}}}
 	for _, tw := range twins {
 		p.roots = append(p.roots, root{name: tw.name, tf: empty})
 	}
@@ -55,6 +55,9 @@ func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 	}
 	changes["roots/kept/main.tf"] = plain("two")
 	changes["roots/backend/main.tf"] = plain("two")
+	changes["roots/library/main.tf"] = header + "resource \"terraform_data\" \"service\" {\n  provisioner \"local-exec\" {\n    command = \"sh run.sh\"\n  }\n}\n"
+	changes["roots/library/run.sh"] = ". ../../lib/common.sh\n"
+	changes["lib/common.sh"] = "true # good\n"
 	first := w.propose("first", changes)
 	w.approved(first)
 	w.merged(first, "merge")
@@ -63,6 +66,7 @@ func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 	for _, tw := range twins {
 		changes["roots/"+tw.name+"/main.tf"] = tw.then
 	}
+	changes["lib/common.sh"] = "true # evil\n"
 	for i := range p.roots {
 		if p.roots[i].name == "backend" {
 			p.roots[i].backend = w.StateFile("moved")
@@ -85,6 +89,7 @@ func TestAnEqualDigestUnderAnotherSourceIsNotApproved(t *testing.T) {
 		uncovered(t, tw.how, rows[tw.name])
 	}
 	uncovered(t, "the place its state is kept in", rows["backend"])
+	uncovered(t, "a library that its script reads", rows["library"])
 	if n := w.tool.runs("apply"); n != 0 {
 		t.Errorf("terraform applied %d times", n)
 	}

@@ -102,14 +102,16 @@ const dataDir = ".terraform"
 
 // forget removes what an earlier init of the directory, or the repository
 // itself, left there. Backend and workspace: two roots may share a directory,
-// and init must not ask about migrating between them. Providers, when they are
+// and init must not ask about migrating between them. Modules: init takes what is
+// there for what it would download, wherever the repository says that is, and
+// that would be no part of the source (soundness I1). Providers, when they are
 // kept in the cache: only what init itself downloads may get there. A person's
 // own checkout is left as it is.
 func (w *workdir) forget() error {
 	if w.d.cfg.KeepsCheckout {
 		return nil
 	}
-	names := []string{"terraform.tfstate", "environment"}
+	names := []string{"terraform.tfstate", "environment", "modules"}
 	if w.d.cfg.CacheDir != "" {
 		names = append(names, "providers")
 	}

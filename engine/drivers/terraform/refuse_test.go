@@ -100,3 +100,17 @@ func TestAPersonsOwnCheckoutMayKeepItsState(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// soundness I1: init takes modules it finds for what it would download, from
+// wherever a list beside them says, which is no part of a member's source.
+func TestModulesThatTheRepositoryBringsAreNotTakenForDownloadedOnes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{
+		"roots/net/main.tf":                         backend + "module \"m\" {\n  source = \"git::file:///absent\"\n}\n",
+		"roots/net/.terraform/modules/modules.json": `{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"git::file:///absent","Dir":"../../planted"}]}`,
+		"planted/main.tf":                           "output \"o\" {\n  value = 1\n}\n",
+	})
+	if _, err := s.driver().Plan(t.Context(), s.target, s.lines.add); err == nil || !strings.Contains(err.Error(), "git::file:///absent") {
+		t.Errorf("a module that is nowhere gave %v", err)
+	}
+}

@@ -203,3 +203,55 @@ func TestSourcePathsOfAWholeCheckoutDoNotFail(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// soundness I1: what a script, a variable's value or a call in unusual words leads
+// to is part of what was approved.
+func TestSourcePathsFollowWhatFilesMention(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tree fstest.MapFS
+		want []string // besides the root's directory
+	}{
+		"a script's library, and what that reads": {
+			tree("r/deploy.sh", `. "$(dirname "$0")/../lib/common.sh"`, "lib/common.sh", ". ../deep/more.sh", "deep/more.sh", "", "lib/other", ""),
+			[]string{"deep/more.sh", "lib/common.sh"},
+		},
+		"relative to where the root's scripts run": {
+			tree("r/scripts/deploy.sh", ". ../lib/common.sh", "lib/common.sh", ""), []string{"lib/common.sh"},
+		},
+		"what a script that was named calls beside it": {
+			tree("r/main.tf", `command = "sh ../bin/deploy.sh"`, "bin/deploy.sh", "sh $(dirname $0)/helper.sh", "bin/helper.sh", "", "bin/unused.sh", ""),
+			[]string{"bin/deploy.sh", "bin/helper.sh"},
+		},
+		"a name cut off at an expression": {
+			tree("r/deploy.sh", ". ../lib/on-$ENV.sh", "lib/on-prod.sh", ""), []string{"lib"},
+		},
+		"a name of nothing in a script": {
+			tree("r/index.js", `require("../gone")`, "x", ""), nil,
+		},
+		"a variable's value": {
+			tree("r/prod.tfvars", `policy = "../policies/p.json"`, "policies/p.json", ""), []string{"policies/p.json"},
+		},
+		"a template's include": {
+			tree("r/t.tftpl", `${file("../policies/p.json")}`, "policies/p.json", ""), []string{"policies/p.json"},
+		},
+		"a module called in brackets, and what it calls": {
+			tree("r/main.tf", `source = ("../m")`, "m/x.tf", `source = ("../n")`, "n/x.tf", ""), []string{"m", "n"},
+		},
+		"a module in escaped words": {
+			tree("r/main.tf", `source = "\u002e\U0000002e\u002fm"`, "m/x.tf", ""), []string{"m"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := SourcePaths(".", project.Root{Name: "r", Dir: "r"}, tc.tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := append(tc.want, "r")
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("source paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
