@@ -126,6 +126,20 @@ func TestTheChangesOfACommitThatWaitsStayPartOfTheNext(t *testing.T) {
 	w.await("net's change", func() bool { got, err := w.Applied("net", "network"); return err == nil && got == "10.1.0.0/16" })
 }
 
+// soundness I8: what nobody measured yet is measured from where recording began.
+func TestWhatMergedBeforeTheFirstGreenCommitIsAppliedWithIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.serve()()
+	first := w.propose("wider", "app", "listens in", "serves")
+	w.approved(first, "pr-1")
+	w.merge(first)
+	second := w.proposeFiles("docs", map[string]string{"NOTES.md": "Nothing to deploy.\n"})
+	w.green(must(t)(second.Merge("merge", w.Alice)).(string))
+	w.awaitStatus(first.Head(), "chant/apply", "success", "applied")
+	w.holds("app", "service", "serves 10.0.0.0/16")
+}
+
 func TestAnOutputThatMovesWithEveryApplyEndsWaitingForAPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -60,6 +60,27 @@ func readBase(snap *ledger.Snapshot, prefix, env string) (*record.Base, error) {
 	return &b, nil
 }
 
+// recordedFrom is the commit before the furthest back of those that are recorded,
+// nil for none: what they merged before anything went green would else be no part
+// of the first change (soundness I8).
+func recordedFrom(snap *ledger.Snapshot, prefix, env string, line []git.Commit) (*record.Base, error) {
+	var first *record.Base
+	since := 0
+	for _, c := range line {
+		_, found, err := snap.Read(record.MergePath(prefix, env, c.SHA))
+		if err != nil {
+			return nil, err
+		}
+		if since++; found {
+			first, since = &record.Base{Env: env, Commit: c.Parent}, 0
+		}
+		if since > firstContact { // recording began no further back
+			break
+		}
+	}
+	return first, nil
+}
+
 // keepBase writes from where an env of which nothing was applied yet is measured,
 // before anything is planned, once. Without it §6.4 step 2 would measure the next
 // green commit from this one, whatever becomes of this one, and its changes would

@@ -78,6 +78,9 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", short(t.commit), err)}
 	}
 	first, err := readBase(snap, t.prefix, in.Env)
+	if err == nil && applied == nil && first == nil {
+		first, err = recordedFrom(snap, t.prefix, in.Env, t.line)
+	}
 	if err != nil {
 		return err
 	}
