@@ -29,7 +29,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build the program into bin/chant
-	$(GO) build -trimpath -o bin/chant ./cmd/chant
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/chant ./cmd/chant
 
 .PHONY: demo
 demo: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play the whole loop on this machine (ARGS=--keep leaves the pages up)
