@@ -27,6 +27,15 @@ type Instance struct {
 
 func (i Instance) String() string { return string(i.Kind) + ":" + i.Host }
 
+// HeadRef is where git finds the head of a pull request, whatever became of its
+// branch or its fork.
+func (i Instance) HeadRef(number int) string {
+	if i.Kind == GitLab {
+		return fmt.Sprintf("refs/merge-requests/%d/head", number)
+	}
+	return fmt.Sprintf("refs/pull/%d/head", number)
+}
+
 // Principal names a person of this instance the way ledger lines, signers and
 // approver lists do (pr-loop §5.10): the host is left out on github.com and
 // gitlab.com.

@@ -151,10 +151,11 @@ func (s *Site) reviewRule(ctx context.Context, change engine.Change, base string
 	return rule, nil
 }
 
-// standingReviewers are the principals whose approving review stands now.
+// standingReviewers are the principals whose approving review stands now: nobody's
+// where the forge has no such thing.
 func (s *Site) standingReviewers(ctx context.Context, number int) ([]string, error) {
 	reviews, err := s.Forge.Reviews(ctx, s.Repo, number)
-	if err != nil {
+	if err != nil && !errors.Is(err, forges.ErrNotSupported) {
 		return nil, fmt.Errorf("reading the reviews of #%d: %w", number, err)
 	}
 	plain := make([]gate.Review, 0, len(reviews))

@@ -156,7 +156,7 @@ func (s *Site) fetchHead(ctx context.Context, change engine.Change) error {
 	if _, err := s.Clone.Resolve(ctx, change.Head+"^{commit}"); err == nil {
 		return nil
 	}
-	return s.Clone.Fetch(ctx, fmt.Sprintf("+refs/pull/%d/head:refs/chant/pull/%d", change.Number, change.Number))
+	return s.Clone.Fetch(ctx, fmt.Sprintf("+%s:refs/chant/pull/%d", s.Repo.Instance.HeadRef(change.Number), change.Number))
 }
 
 // TickBranch fetches a branch and ticks it where it is the one ci.green names.
