@@ -16,19 +16,37 @@ import (
 // about, each for a reason.
 type conform struct {
 	name    string
-	lacking map[engine.ForgeKind]string
+	lacking lacking
 	policy  policy
-	run     func(w *world)
+	// alone: it has a forge and a server of its own.
+	alone *setup
+	// elsewhere: its repository is not one that is served.
+	elsewhere bool
+	run       func(w *world)
 }
+
+// lacking says why a case does not exist on a forge.
+type lacking map[engine.ForgeKind]string
 
 // cases are all of them, in the order they are printed.
 func cases() []conform {
-	return slices.Concat(journeys(), approvals())
+	return slices.Concat(journeys(), approvals(), approvers(), changes(), writes(), deliveries(), doors(), greens())
 }
 
 // slug is the name of a case's repository.
 func (c conform) slug() string {
 	return "acme/" + strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(c.name), "-"), "-")
+}
+
+// served are the repositories of the cases that share a server.
+func served(all []conform) []string {
+	var names []string
+	for _, c := range all {
+		if c.alone == nil && !c.elsewhere {
+			names = append(names, c.slug())
+		}
+	}
+	return names
 }
 
 func TestConformance(t *testing.T) {
@@ -40,21 +58,27 @@ func TestConformance(t *testing.T) {
 		t.Run(string(d.kind), func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, d)
-			var repositories []string
-			for _, c := range all {
-				repositories = append(repositories, c.slug())
-			}
-			s := newServer(t, h, setup{repositories: repositories})
-			for _, c := range all {
-				t.Run(c.name, func(t *testing.T) {
-					t.Parallel()
-					defer func() { results.keep(c, d.kind, t) }()
-					if why := c.lacking[d.kind]; why != "" {
-						t.Skip(why)
-					}
-					c.run(newWorld(t, h, s, c.slug(), c.policy))
-				})
-			}
+			s := newServer(t, h, setup{repositories: served(all)})
+			t.Run("cases", func(t *testing.T) {
+				for _, c := range all {
+					t.Run(c.name, func(t *testing.T) {
+						t.Parallel()
+						defer func() { results.keep(c, d.kind, t) }()
+						if why := c.lacking[d.kind]; why != "" {
+							t.Skip(why)
+						}
+						h, s := h, s
+						if c.alone != nil {
+							h = newHost(t, d)
+							own := *c.alone
+							own.repositories = []string{c.slug()}
+							s = newServer(t, h, own)
+						}
+						c.run(newWorld(t, h, s, c.slug(), c.policy))
+					})
+				}
+			})
+			s.relays[h].understood(t)
 		})
 	}
 }

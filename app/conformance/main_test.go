@@ -14,7 +14,6 @@ package conformance_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 
@@ -23,18 +22,11 @@ import (
 
 func TestMain(m *testing.M) {
 	exec.SupervisorMain(os.Args)
-	if len(os.Args) > 3 && os.Args[1] == planArg {
-		code, err := planner{real: os.Args[2]}.run(os.Args[3:])
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		os.Exit(code)
-	}
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given { // most of a case is waiting for others
-		_ = flag.Set("test.parallel", "12") // it is a number
+		_ = flag.Set("test.parallel", "8") // it is a number
 	}
 	os.Exit(m.Run())
 }

@@ -155,6 +155,21 @@ func deliver(ctx context.Context, url string, p post) (status int, answer string
 	return resp.StatusCode, string(text)
 }
 
+// understood tells that every delivery of every case was decoded, and is one we
+// use or leave for a reason.
+func (r *relay) understood(t *testing.T) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, problem := range r.problems {
+		t.Errorf("a delivery of the forge is strange to its decoder: %s", problem)
+	}
+	t.Logf("decoded: %v", r.events)
+}
+
+// always is one fate for all.
+func always(f fate) func(post) fate { return func(post) fate { return f } }
+
 // take gives what was kept back of a repository.
 func (r *relay) take(repo int64) []post {
 	r.mu.Lock()

@@ -146,7 +146,7 @@ func (s *server) about(names ...string) string {
 			out.WriteString(line)
 		}
 	}
-	return out.String()[max(0, out.Len()-12000):]
+	return out.String()
 }
 
 // merged is one object over another.

@@ -38,12 +38,13 @@ type object = map[string]any
 // and of its plans.
 type policy struct {
 	env, plan object
-	real      bool // terraform plans
+	approvers []string // logins, and @org/team
+	real      bool     // terraform plans
 	public    bool
 }
 
 // deadline is generous: machines that run tests are slow and shared.
-const deadline = time.Minute
+const deadline = 3 * time.Minute
 
 func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 	t.Helper()
@@ -63,16 +64,16 @@ func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 	w.repo.SetPublic(p.public)
 	w.state = filepath.Join(s.dir, "state", fmt.Sprintf("%s-%d", h.kind, w.repo.ID))
 	if !p.real {
-		if err := os.WriteFile(w.state, []byte("first"), 0o600); err != nil {
+		if err := os.WriteFile(w.state, []byte(`"first"`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	must(w.repo.Commit("main", w.files(p), w.alice))(t)
-	w.relay.route(w.repo.ID, func(post) fate { return arrives })
+	w.relay.route(w.repo.ID, always(arrives))
 	t.Cleanup(func() {
 		w.relay.route(w.repo.ID, nil)
 		if t.Failed() {
-			t.Logf("%s\nserver log:\n%s", w.shown(), s.about(name, fmt.Sprintf("%s/%d", h.instance().Host, w.repo.ID)))
+			t.Logf("%s\nserver log:\n%s", w.shown(), tail(s.about("="+name+" ", "="+name+"\n", fmt.Sprintf("%s/%d", h.instance().Host, w.repo.ID))))
 		}
 	})
 	return w
@@ -82,6 +83,13 @@ func (w *world) files(p policy) map[string]string {
 	w.t.Helper()
 	text := func(o object) string { return string(must(json.MarshalIndent(o, "", "  "))(w.t)) + "\n" }
 	env := merged(object{"name": "prod", "branch": "main", "applyOnMerge": true}, p.env)
+	if p.approvers != nil {
+		var principals []string
+		for _, name := range p.approvers {
+			principals = append(principals, w.instance().Principal(name))
+		}
+		env["approvers"] = principals
+	}
 	bot := object{"envs": []object{env}}
 	if p.plan != nil {
 		bot["plan"] = p.plan
@@ -247,6 +255,28 @@ func (w *world) answers(pr *forgetest.Pull, to int64) string {
 	return out
 }
 
+// allAnswers are our replies on a pull request.
+func (w *world) allAnswers(pr *forgetest.Pull) string {
+	out := ""
+	for _, c := range slices.Concat(w.repo.Comments(pr.Number), w.repo.ReviewComments(pr.Number)) {
+		if strings.HasPrefix(c.Body, "<!-- chant-answer:") {
+			out += c.Body + "\n"
+		}
+	}
+	return out
+}
+
+// jobs counts the jobs of a kind that ended well for the case's repository.
+func (w *world) jobs(kind string) int {
+	n := 0
+	for line := range strings.Lines(w.about("repository=" + w.repo.FullName())) {
+		if strings.Contains(line, `msg="job done"`) && strings.Contains(line, " kind="+kind+" ") {
+			n++
+		}
+	}
+	return n
+}
+
 // answered waits for the reply to a comment.
 func (w *world) answered(pr *forgetest.Pull, c forgetest.Comment, text string) {
 	w.t.Helper()
@@ -337,21 +367,33 @@ func (w *world) applied(pr *forgetest.Pull, value string) {
 // holds compares what the root's state holds.
 func (w *world) holds(value string) {
 	w.t.Helper()
-	text := string(must(os.ReadFile(w.state))(w.t))
-	var real struct {
+	data, held := must(os.ReadFile(w.state))(w.t), ""
+	if json.Unmarshal(data, &held) != nil {
+		held = written(data)
+	}
+	if held != value {
+		w.t.Fatalf("the state holds %q, want %q", held, value)
+	}
+}
+
+// written reads the value from a state of terraform's own.
+func written(data []byte) string {
+	var state struct {
 		Resources []struct {
 			Instances []struct {
-				Attributes struct{ Input struct{ Value string } }
+				Attributes struct {
+					Input struct{ Value string }
+				}
 			}
 		}
 	}
-	if json.Unmarshal([]byte(text), &real) == nil && len(real.Resources) == 1 {
-		text = real.Resources[0].Instances[0].Attributes.Input.Value
+	if json.Unmarshal(data, &state) != nil || len(state.Resources) != 1 {
+		return ""
 	}
-	if text != value {
-		w.t.Fatalf("the state holds %q, want %q", text, value)
-	}
+	return state.Resources[0].Instances[0].Attributes.Input.Value
 }
+
+func tail(s string) string { return s[max(0, len(s)-12000):] }
 
 // quiet waits until the forge has told all it had to tell.
 func (w *world) quiet() {
