@@ -18,6 +18,7 @@ import (
 func TestAReplayQueuesADeliveryOnceAndWakesWhoeverWorksItOff(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
+		t.Helper()
 		inbox := store.NewInbox(d, nil)
 		defer func() { _ = inbox.Close() }()
 		forge := engine.Instance{Kind: engine.GitHub, Host: "github.com"}
