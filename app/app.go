@@ -65,7 +65,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	kept := facts.New(s.db, time.Now)
 	drivers := newDrivers(c, wall)
 	stage := &usecase.Stage{
-		Drivers: drivers, Credentials: credentials{c}, Dir: filepath.Join(c.StateDir, "runs"),
+		Drivers: drivers, Credentials: credentials{c, where.listedAs}, Dir: filepath.Join(c.StateDir, "runs"),
 		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString, Fault: s.fault,
 	}
 	notIsolated := wall.Name() == exec.WallNone

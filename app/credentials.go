@@ -17,14 +17,19 @@ import (
 
 // credentials hands out the sets of the configuration, read anew each time so
 // that a rotated file or a minted token is the one used.
-type credentials struct{ config *config.Config }
+type credentials struct {
+	config *config.Config
+	// listedAs gives a repository the name that the configuration has for it.
+	listedAs func(engine.Repo) (engine.Repo, bool)
+}
 
 // mintTimeout bounds a command that makes credentials.
 const mintTimeout = time.Minute
 
 // For implements usecase.Credentials.
 func (c credentials) For(ctx context.Context, repo engine.Repo, env string, kind usecase.CredentialKind) ([]string, error) {
-	sets := c.config.CredentialsOf(repo, env)
+	listed, _ := c.listedAs(repo)
+	sets := c.config.CredentialsOf(listed, env)
 	set := sets.Plan
 	if kind == usecase.ForApply {
 		set = sets.Apply

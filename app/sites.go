@@ -240,17 +240,23 @@ func (s *sites) reached() []httpd.Listed {
 // serves tells whether the allow-list names a repository now, or did by a name
 // the forge still leads on from (cases, MeshWeaver 1852).
 func (s *sites) serves(repo engine.Repo) bool {
+	_, served := s.listedAs(repo)
+	return served
+}
+
+// listedAs is a repository by the name that the configuration has for it.
+func (s *sites) listedAs(repo engine.Repo) (listed engine.Repo, served bool) {
 	if s.config.Allows(repo) {
-		return true
+		return repo, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range s.served {
-		if key == repo.Key() {
-			return true
+	for _, name := range s.config.Repositories {
+		if named, err := s.config.Named(name); err == nil && s.served[listing(named)] == repo.Key() {
+			return named, true
 		}
 	}
-	return false
+	return repo, false
 }
 
 // Know implements jobs.Sites: a repository seen for the first time, or under a

@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/chant-bot/chant/app/config"
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/sqltest"
@@ -42,7 +44,8 @@ func TestWhatIsServedIsToldWhileACloneOpens(t *testing.T) {
 	opening := &opened{}
 	opening.mu.Lock() // for as long as git takes
 	s := &sites{
-		config: &config.Config{StateDir: t.TempDir()}, open: map[string]*opened{repo.Key(): opening},
+		config: &config.Config{StateDir: t.TempDir(), GitHub: config.Forge{WebURL: "https://github.com"}, Repositories: []string{"acme/infra"}},
+		open:   map[string]*opened{repo.Key(): opening},
 		served: map[string]string{"listed github.com/acme/infra": repo.Key()},
 	}
 	started := make(chan struct{})
@@ -95,5 +98,29 @@ func TestWhatAnotherReplicaLearnedOfTheAllowListCountsHere(t *testing.T) {
 	}
 	if _, err := s.Open(t.Context(), repo.Key()); !errors.Is(err, forges.ErrNotFound) {
 		t.Errorf("it is not taken for listed: %v", err)
+	}
+}
+
+func TestARenamedRepositoryKeepsItsCredentials(t *testing.T) {
+	t.Parallel()
+	const text = "externalUrl: https://chant.example.com\nrepositories: [acme/infra]\ngithub: {token: t, webhookSecrets: [s]}\n" +
+		"credentials: [{repository: acme/infra, env: prod, plan: {env: {KEY: value}}}]\n"
+	path := filepath.Join(t.TempDir(), "chant.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Source{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42, Owner: "acme", Name: "platform"}
+	s := &sites{config: c, served: map[string]string{"listed github.com/acme/infra": repo.Key()}}
+	other := repo
+	other.ID++
+	for r, want := range map[engine.Repo]int{repo: 1, other: 0} {
+		got, err := credentials{c, s.listedAs}.For(t.Context(), r, "prod", usecase.ForPlan)
+		if err != nil || len(got) != want {
+			t.Errorf("%s gets %d credentials, %v; want %d", r.Key(), len(got), err, want)
+		}
 	}
 }
