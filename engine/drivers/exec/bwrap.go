@@ -60,8 +60,10 @@ func (b bwrap) Wrap(cmd Cmd, view View) (Cmd, error) {
 	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/tmp")
 	args = append(args, viewBinds(view)...)
 	// Else what a command writes outside the view would seem to work and be
-	// lost with the mounts, a state file for one.
-	args = append(args, "--remount-ro", "/")
+	// lost with the mounts, a state file for one. And behind a server that is root
+	// it could set what the kernel of the whole machine runs: the files of /proc/sys
+	// ask for root's id and for no capability, and bubblewrap leaves them writable.
+	args = append(args, "--remount-ro", "/", "--remount-ro", "/proc")
 	if cmd.Dir != "" {
 		args = append(args, "--chdir", cmd.Dir)
 	}

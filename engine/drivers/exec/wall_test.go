@@ -136,6 +136,31 @@ func TestTheHostileCodeWouldFindThingsWithoutAWall(t *testing.T) {
 	}
 }
 
+// soundness I13: the files that say what the kernel runs, and how, ask for root's id
+// alone, which code behind a server that is root has. It only looks: a write would
+// change the machine of whoever runs the test.
+func TestCodeSetsNothingOfTheKernel(t *testing.T) {
+	t.Parallel()
+	for _, wall := range testWalls(t) {
+		t.Run(wall.Name(), func(t *testing.T) {
+			t.Parallel()
+			work := workDir(t)
+			cmd, err := wall.Wrap(shell(`
+cd /proc
+for f in sys/kernel/core_pattern sys/kernel/modprobe sys/vm/drop_caches sys/net/ipv4/ip_forward sysrq-trigger irq/default_smp_affinity; do
+	if test -w $f; then echo $f; fi
+done
+echo looked`), View{ReadWrite: []string{work}, Limits: DefaultLimits()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res, err := Run(t.Context(), cmd); err != nil || string(res.Stdout) != "looked\n" {
+				t.Errorf("it can write %q, %v %s", res.Stdout, err, res.Stderr)
+			}
+		})
+	}
+}
+
 func TestAWriteOutsideTheViewFailsInsteadOfBeingLost(t *testing.T) {
 	t.Parallel()
 	wall, work := testWalls(t)[0], workDir(t)
