@@ -33,6 +33,9 @@ const (
 	// waitTime is how long a delivery waits for its repository. What was to be
 	// looked at is found by the sweep once the repository can be read again.
 	waitTime = 24 * time.Hour
+	// drainTime is how long one job drains: one that is still busy then ends well
+	// and goes on as a new one, before its timeout would make a failure of it.
+	drainTime = settleTimeout / 2
 )
 
 // eventWorker drains the inbox.
@@ -67,7 +70,10 @@ func (w *eventWorker) Work(ctx context.Context, _ *river.Job[EventArgs]) error {
 // drain takes every pending delivery, oldest first. One that cannot be handled
 // now waits with what else its repository sent, so that it holds up no other.
 func (w *eventWorker) drain(ctx context.Context) error {
-	for {
+	for begin := w.Stage.Now(); ; {
+		if w.Stage.Now().Sub(begin) > drainTime {
+			return river.JobSnooze(0)
+		}
 		w.Inbox.Yield(ctx, mostYield)
 		pending, err := w.Deliveries.Pending(ctx, drained)
 		if err != nil || len(pending) == 0 {

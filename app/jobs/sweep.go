@@ -50,12 +50,25 @@ func (w *sweepWorker) forget(ctx context.Context) error {
 		}),
 	}
 	if w.Retention > 0 {
-		errs = append(errs, w.DB.InTx(ctx, func(tx *sql.Tx) error {
-			_, err := w.Deliveries.DeleteBefore(ctx, tx, now.Add(-w.Retention))
-			return err
-		}))
+		errs = append(errs, w.forgetDeliveries(ctx, now.Add(-w.Retention)))
 	}
 	return errors.Join(errs...)
+}
+
+// forgottenDeliveries go in one transaction: others wait to be stored meanwhile.
+const forgottenDeliveries = 200
+
+func (w *sweepWorker) forgetDeliveries(ctx context.Context, before time.Time) error {
+	for {
+		gone := 0
+		err := w.DB.InTx(ctx, func(tx *sql.Tx) (err error) {
+			gone, err = w.Deliveries.DeleteBefore(ctx, tx, before, forgottenDeliveries)
+			return err
+		})
+		if err != nil || gone < forgottenDeliveries {
+			return err
+		}
+	}
 }
 
 // repositories starts the sweep of each, and what the queue gave up of the

@@ -20,27 +20,51 @@ func (q *Queries) CountPendingDeliveries(ctx context.Context, db DBTX) (int64, e
 	return count, err
 }
 
-const deleteDeliveries = `-- name: DeleteDeliveries :execrows
-DELETE FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting')
+const deleteDeliveryContent = `-- name: DeleteDeliveryContent :exec
+DELETE FROM delivery_contents WHERE delivery_id = $1
 `
 
-func (q *Queries) DeleteDeliveries(ctx context.Context, db DBTX, receivedAt int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteDeliveries, receivedAt)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+func (q *Queries) DeleteDeliveryContent(ctx context.Context, db DBTX, deliveryID int64) error {
+	_, err := db.ExecContext(ctx, deleteDeliveryContent, deliveryID)
+	return err
 }
 
-const deleteDeliveryContents = `-- name: DeleteDeliveryContents :exec
-DELETE FROM delivery_contents WHERE delivery_id IN (
-    SELECT id FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting')
+const deleteOldDeliveries = `-- name: DeleteOldDeliveries :many
+DELETE FROM deliveries WHERE state NOT IN ('pending', 'waiting') AND id IN (
+    SELECT d.id FROM deliveries d
+    WHERE d.received_at < $1 AND d.state NOT IN ('pending', 'waiting')
+    ORDER BY d.received_at
+    LIMIT $2
 )
+RETURNING id
 `
 
-func (q *Queries) DeleteDeliveryContents(ctx context.Context, db DBTX, receivedAt int64) error {
-	_, err := db.ExecContext(ctx, deleteDeliveryContents, receivedAt)
-	return err
+type DeleteOldDeliveriesParams struct {
+	ReceivedAt int64
+	Limit      int32
+}
+
+func (q *Queries) DeleteOldDeliveries(ctx context.Context, db DBTX, arg DeleteOldDeliveriesParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, deleteOldDeliveries, arg.ReceivedAt, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const finishDelivery = `-- name: FinishDelivery :execrows

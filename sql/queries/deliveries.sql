@@ -49,13 +49,17 @@ WHERE id = $1 AND state IN ('pending', 'waiting');
 UPDATE deliveries SET state = 'pending', outcome = '', outcome_at = 0
 WHERE id = $1 AND state <> 'pending';
 
--- name: DeleteDeliveryContents :exec
-DELETE FROM delivery_contents WHERE delivery_id IN (
-    SELECT id FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting')
-);
+-- name: DeleteOldDeliveries :many
+DELETE FROM deliveries WHERE state NOT IN ('pending', 'waiting') AND id IN (
+    SELECT d.id FROM deliveries d
+    WHERE d.received_at < $1 AND d.state NOT IN ('pending', 'waiting')
+    ORDER BY d.received_at
+    LIMIT $2
+)
+RETURNING id;
 
--- name: DeleteDeliveries :execrows
-DELETE FROM deliveries WHERE received_at < $1 AND state NOT IN ('pending', 'waiting');
+-- name: DeleteDeliveryContent :exec
+DELETE FROM delivery_contents WHERE delivery_id = $1;
 
 -- name: CountPendingDeliveries :one
 SELECT count(*) FROM deliveries WHERE state IN ('pending', 'waiting');

@@ -169,18 +169,21 @@ func (s Deliveries) Replay(ctx context.Context, on Conn, id int64) (bool, error)
 	return n == 1, nil
 }
 
-// DeleteBefore forgets deliveries received before t that have an outcome, and
-// with them their GUIDs: t must be older than the forge's redelivery window.
-// Run it in a transaction.
-func (s Deliveries) DeleteBefore(ctx context.Context, on Conn, t time.Time) (int64, error) {
-	if err := new(db.Queries).DeleteDeliveryContents(ctx, on, millis(t)); err != nil {
-		return 0, fmt.Errorf("deleting delivery bodies: %w", err)
-	}
-	n, err := new(db.Queries).DeleteDeliveries(ctx, on, millis(t))
+// DeleteBefore forgets deliveries received before t that have an outcome, the
+// oldest first and at most that many, and with them their GUIDs: t must be older
+// than the forge's redelivery window. It returns how many went.
+func (s Deliveries) DeleteBefore(ctx context.Context, tx *sql.Tx, t time.Time, most int) (int, error) {
+	q := new(db.Queries)
+	ids, err := q.DeleteOldDeliveries(ctx, tx, db.DeleteOldDeliveriesParams{ReceivedAt: millis(t), Limit: clampLimit(most)})
 	if err != nil {
 		return 0, fmt.Errorf("deleting deliveries: %w", err)
 	}
-	return n, nil
+	for _, id := range ids {
+		if err := q.DeleteDeliveryContent(ctx, tx, id); err != nil {
+			return 0, fmt.Errorf("deleting the body of delivery %d: %w", id, err)
+		}
+	}
+	return len(ids), nil
 }
 
 func whole(row db.GetDeliveryRow) (Delivery, error) {

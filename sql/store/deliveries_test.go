@@ -104,13 +104,15 @@ func TestOldDeliveriesAreForgottenUnlessPending(t *testing.T) {
 		for _, id := range []int64{1, 3, 4} {
 			must[bool](t)(s.Finish(t.Context(), d.Write, id, store.DeliveryDone, "", at(20)))
 		}
-		tx(t, d, func(tx *sql.Tx) error {
-			n, err := s.DeleteBefore(t.Context(), tx, at(4))
-			if n != 2 {
-				t.Errorf("deleted %d, want 2", n)
-			}
-			return err
-		})
+		for _, most := range []int{1, 10, 10} { // two are old enough
+			tx(t, d, func(tx *sql.Tx) error {
+				n, err := s.DeleteBefore(t.Context(), tx, at(4), most)
+				if most == 1 && n != 1 || most == 10 && n > 1 {
+					t.Errorf("deleted %d of at most %d", n, most)
+				}
+				return err
+			})
+		}
 		if diff := cmp.Diff([]int64{4, 2}, ids(must[[]store.Delivery](t)(s.List(t.Context(), "", 0, 10)))); diff != "" {
 			t.Error(diff)
 		}
@@ -173,9 +175,13 @@ func TestAWaitingDeliveryIsOutOfTheWayAndNotForgotten(t *testing.T) {
 		if diff := cmp.Diff([]int64{2}, ids(must[[]store.Delivery](t)(s.Waiting(t.Context(), repo, 10)))); diff != "" {
 			t.Errorf("waiting: %s", diff)
 		}
-		if n := must[int64](t)(s.DeleteBefore(t.Context(), d.Write, at(100))); n != 0 {
-			t.Errorf("%d deliveries without an outcome were forgotten", n)
-		}
+		tx(t, d, func(tx *sql.Tx) error {
+			n, err := s.DeleteBefore(t.Context(), tx, at(100), 10)
+			if n != 0 {
+				t.Errorf("%d deliveries without an outcome were forgotten", n)
+			}
+			return err
+		})
 		if !finish(store.DeliveryDone, "handled") || finish(store.DeliveryWaiting, "again") || waits() != 0 {
 			t.Error("want one outcome, and nothing waited for after it")
 		}
