@@ -19,6 +19,7 @@ type CheckRun struct {
 	Status      string // "completed", or anything else while it is not
 	Conclusion  string // "success", "skipped", "failure" ...; empty while running
 	URL         string // page for people
+	Source      string // who says so, where the forge tells who speaks for CI
 	CompletedAt string // RFC 3339, empty while running
 }
 
@@ -43,7 +44,8 @@ type Verdict struct {
 }
 
 // Judge reads the runs of one commit (pr-loop §4.2). Only the latest attempt of
-// a name counts. A declaration that requires nothing never passes: no phase
+// a name counts, of each source: whoever may write a status under the name of a
+// check cannot hide that the check failed (forge-facts 1.4). A declaration that requires nothing never passes: no phase
 // could have failed.
 func Judge(g project.Green, runs []CheckRun) Verdict {
 	latest := latestByName(runs)
@@ -64,21 +66,26 @@ func Judge(g project.Green, runs []CheckRun) Verdict {
 	return v
 }
 
-// latestByName keeps the run with the largest id of each name, sorted by name.
-// Of two with one id, which cannot be told apart, it keeps one that does not
+// checkKey is what attempts of one check have in common.
+type checkKey struct{ name, source string }
+
+func keyOf(r CheckRun) checkKey { return checkKey{r.Name, r.Source} }
+
+// latestByName keeps the run with the largest id of each name and source, sorted
+// by name. Of two with one id, which cannot be told apart, it keeps one that does not
 // pass.
 func latestByName(runs []CheckRun) []CheckRun {
-	byName := make(map[string]CheckRun, len(runs))
+	byName := make(map[checkKey]CheckRun, len(runs))
 	for _, r := range runs {
-		if kept, seen := byName[r.Name]; !seen || r.ID > kept.ID || r.ID == kept.ID && kept.Conclusion == "success" {
-			byName[r.Name] = r
+		if kept, seen := byName[keyOf(r)]; !seen || r.ID > kept.ID || r.ID == kept.ID && kept.Conclusion == "success" {
+			byName[keyOf(r)] = r
 		}
 	}
 	out := make([]CheckRun, 0, len(byName))
 	for _, r := range byName {
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b CheckRun) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b CheckRun) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source)) })
 	return out
 }
 
@@ -91,7 +98,7 @@ func judgePhase(p project.Phase, latest []CheckRun) (State, []CheckRun, *CheckRu
 	}
 	var matched []CheckRun
 	var failing *CheckRun
-	seen := make(map[string]bool)
+	seen := make(map[checkKey]bool)
 	for _, pattern := range p.Runs {
 		met := false
 		for _, r := range latest {
@@ -99,10 +106,10 @@ func judgePhase(p project.Phase, latest []CheckRun) (State, []CheckRun, *CheckRu
 				continue
 			}
 			met = true
-			if seen[r.Name] {
+			if seen[keyOf(r)] {
 				continue
 			}
-			seen[r.Name] = true
+			seen[keyOf(r)] = true
 			matched = append(matched, r)
 			switch judgeRun(r, p.SkippedPass) {
 			case Fail:

@@ -28,6 +28,11 @@ func run(id int64, name, conclusion string) CheckRun {
 	return CheckRun{ID: id, Name: name, Status: status, Conclusion: conclusion, URL: "https://example.org/" + name}
 }
 
+func from(source string, r CheckRun) CheckRun {
+	r.Source = source
+	return r
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	lint, unit, e2e := run(1, "lint", "success"), run(2, "unit (1)", "success"), run(3, "e2e", "success")
@@ -54,6 +59,8 @@ func TestJudge(t *testing.T) {
 		{"cancelled is no success", []CheckRun{lint, unit, run(3, "e2e", "cancelled")}, Fail, "e2e", "e2e"},
 		{"the latest attempt counts: now good", []CheckRun{run(1, "lint", "failure"), run(9, "lint", "success"), unit, e2e}, Pass, "", ""},
 		{"the latest attempt counts: now bad", []CheckRun{run(9, "lint", "failure"), run(1, "lint", "success"), unit, e2e}, Fail, "check", "lint"},
+		{"what one source says hides nothing of another", []CheckRun{from("ci", run(1, "lint", "failure")), from("bob", run(9, "lint", "success")), unit, e2e}, Fail, "check", "lint"},
+		{"the latest attempt of each source counts", []CheckRun{from("ci", run(1, "lint", "failure")), from("bob", run(2, "lint", "success")), from("ci", run(9, "lint", "success")), unit, e2e}, Pass, "", ""},
 		{"each run of a pattern counts", []CheckRun{lint, unit, run(5, "unit (2)", "failure"), e2e}, Fail, "check", "unit (2)"},
 		{"a pattern meets whole names only", []CheckRun{lint, unit, run(3, "e2e / x", "success")}, Pending, "", ""},
 	}

@@ -84,11 +84,12 @@ func TestWhatCISaysIsReadFromStatusesThatAreNotOurs(t *testing.T) {
 			must(w.repo.SetCheck(p.Head(), "lint", "completed", "timed_out"))(t)
 			must(w.repo.SetCheck(p.Head(), "e2e", "queued", ""))(t)
 			link := w.URL() + "/acme/infra/actions/runs/1/jobs/0"
+			const actions = "-2" // the account CI reports as
 			want := []green.CheckRun{
-				{ID: 5, Name: "e2e", Status: "in_progress", URL: link},
-				{ID: 4, Name: "lint", Status: "completed", Conclusion: "failure", URL: link},
-				{ID: 3, Name: "unit / test (push)", Status: "completed", Conclusion: "success", URL: link},
-				{ID: 2, Name: "unit / test (push)", Status: "in_progress", URL: link},
+				{ID: 5, Name: "e2e", Status: "in_progress", URL: link, Source: actions},
+				{ID: 4, Name: "lint", Status: "completed", Conclusion: "failure", URL: link, Source: actions},
+				{ID: 3, Name: "unit / test (push)", Status: "completed", Conclusion: "success", URL: link, Source: actions},
+				{ID: 2, Name: "unit / test (push)", Status: "in_progress", URL: link, Source: actions},
 			}
 			got := must(w.conn.CheckRuns(t.Context(), w.key, p.Head()))(t)
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(green.CheckRun{}, "CompletedAt")); diff != "" {

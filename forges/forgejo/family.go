@@ -1,6 +1,7 @@
 package forgejo
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,7 +50,10 @@ func foreign(base, head *gitea.PRBranchInfo) bool {
 // checkRun reads a commit status as CI's word. Only "success" and "skipped" are
 // taken as such; any other end is a failure under its own name.
 func checkRun(s *gitea.Status, link string) green.CheckRun {
-	run := green.CheckRun{ID: s.ID, Name: s.Context, Status: "completed", Conclusion: string(s.State), URL: link}
+	run := green.CheckRun{
+		ID: s.ID, Name: s.Context, Status: "completed", Conclusion: string(s.State), URL: link,
+		Source: strconv.FormatInt(actor(s.Creator).ID, 10),
+	}
 	if s.State == gitea.StatusPending {
 		run.Status, run.Conclusion = "in_progress", ""
 		return run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ func (c *Conn) CheckRuns(ctx context.Context, repo engine.Repo, sha string) ([]g
 func checkRun(r *gogithub.CheckRun) green.CheckRun {
 	run := green.CheckRun{
 		ID: r.GetID(), Name: r.GetName(), Status: r.GetStatus(), Conclusion: r.GetConclusion(), URL: r.GetHTMLURL(),
+		Source: strconv.FormatInt(r.GetApp().GetID(), 10),
 	}
 	if at := r.GetCompletedAt(); !at.IsZero() {
 		run.CompletedAt = at.UTC().Format(time.RFC3339)
