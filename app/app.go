@@ -35,6 +35,7 @@ import (
 type Server struct {
 	config  *config.Config
 	forges  connections
+	wall    string // around planned code, by name
 	metrics *metrics.Metrics
 	log     *slog.Logger
 	db      *store.DB
@@ -55,6 +56,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	if wall, s.forges, err = preflight(ctx, c, counted); err != nil {
 		return nil, err
 	}
+	s.wall = wall.Name()
 	if err := s.openState(ctx); err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 		Drivers: drivers, Credentials: credentials{c, where.listedAs}, Dir: filepath.Join(c.StateDir, "runs"),
 		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString, Fault: s.fault,
 	}
-	notIsolated := wall.Name() == exec.WallNone
+	notIsolated := s.wall == exec.WallNone
 	if s.jobs, err = s.wireJobs(where, kept, stage, notIsolated); err != nil {
 		return nil, err
 	}
@@ -203,7 +205,7 @@ func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(listener) }()
 	s.log.Info("serving", "address", listener.Addr().String(), "repositories", s.config.Repositories,
-		"terraform", s.config.Terraform, "isolation", s.config.Isolation, "state", s.config.StateDir)
+		"terraform", s.config.Terraform, "isolation", s.wall, "state", s.config.StateDir)
 	listening(listener.Addr().String())
 	select {
 	case err = <-served:

@@ -17,7 +17,7 @@ import (
 type ApplyOptions struct {
 	CommonOptions
 
-	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries."`
+	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries. pr-apply cannot do without it yet; ci run apply implies it."`
 	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
 	Head          string `env:"GREEN_SHA" placeholder:"REF" help:"Commit to apply. Default: HEAD."`
 	RequireReview bool   `help:"Count no approval of somebody who wrote a pull request that the commit carries. Needs --forge."`

@@ -56,6 +56,9 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 	if printed := h.printRecords(o.JSON, written); printed != nil && err == nil {
 		return printed
 	}
+	if err == nil && len(written) == 0 && !o.JSON {
+		h.progress("every merge is recorded already")
+	}
 	return err
 }
 
@@ -76,9 +79,6 @@ func (h *Host) printRecords(asJSON bool, written []record.Merge) error {
 			project = " in " + m.Member
 		}
 		h.sayf("recorded %s in %s%s: %s, merged by %s, %s", m.Commit, m.Env, project, m.Status, by, m.Approval.Status)
-	}
-	if len(written) == 0 {
-		h.progress("every merge is recorded already")
 	}
 	return nil
 }

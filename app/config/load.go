@@ -32,8 +32,9 @@ type Source struct {
 // line and before any other.
 func Load(src Source) (*Config, error) {
 	c := Default()
-	what := strings.TrimSpace("configuration " + src.Path)
+	what := "configuration without a file (--config or CHANT_CONFIG names one)"
 	if src.Path != "" {
+		what = "configuration " + src.Path
 		text, err := os.ReadFile(src.Path)
 		if err != nil {
 			return nil, fmt.Errorf("reading the configuration: %w", err)
