@@ -23,7 +23,11 @@ func (p *planner) sources(ctx context.Context, members []*member) (map[string]st
 		if !ok {
 			continue
 		}
-		watched, err := terraform.SourcePaths(p.in.Project.Dir, root, checkout)
+		given, err := givenTo(m, p.in.Env)
+		if err != nil {
+			return nil, fmt.Errorf("source of %s: %w", m.name, err)
+		}
+		watched, err := terraform.SourcePaths(p.in.Project.Dir, root, checkout, given)
 		if err != nil {
 			return nil, err
 		}
@@ -43,6 +47,17 @@ func (p *planner) sources(ctx context.Context, members []*member) (map[string]st
 		out[m.name] = d.String()
 	}
 	return out, nil
+}
+
+// givenTo is the text of what a member's root is given besides its files: a variable
+// may name one.
+func givenTo(m *member, env project.Env) (string, error) {
+	component, err := m.component.Node.ToValue()
+	if err != nil {
+		return "", err
+	}
+	text, err := digest.ArrayOf(component, digest.ObjectOf(env.Vars)).MarshalJSON()
+	return string(text), err
 }
 
 func memberSource(root project.Root, m *member, paths []string, oids map[string]string, env project.Env) (digest.Digest, error) {

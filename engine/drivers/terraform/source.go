@@ -34,9 +34,10 @@ func isJSONConfig(name string) bool {
 // watched paths and the lock file, and, since here a path too many costs an
 // approval while one too few could hide a change, module calls in JSON, the
 // targets of links, and what any of their files mentions by "../" paths, scripts
-// and variable values like configuration, and so on from there. A root that builds
-// a path in a way the text does not show is not seen through.
-func SourcePaths(projectDir string, root project.Root, checkout fs.FS) ([]string, error) {
+// and variable values like configuration, and so on from there. given are further
+// texts that the root is given, its variables. A root that builds a path in a way
+// the text does not show is not seen through.
+func SourcePaths(projectDir string, root project.Root, checkout fs.FS, given ...string) ([]string, error) {
 	start := path.Join(projectDir, root.Dir)
 	dirs, err := moduleDirs(checkout, start, moduleCalls, jsonModuleCalls)
 	if err != nil {
@@ -44,6 +45,9 @@ func SourcePaths(projectDir string, root project.Root, checkout fs.FS) ([]string
 	}
 	s := sources{checkout: checkout, start: start, kept: map[string]bool{}, read: map[string]bool{}}
 	s.due = append(append(dirs, varFiles(projectDir, root)...), path.Join(start, lockFileName))
+	for _, text := range given {
+		s.mentions(start, path.Join(start, "given"), text)
+	}
 	for len(s.due) > 0 {
 		p := s.due[0]
 		s.due = s.due[1:]

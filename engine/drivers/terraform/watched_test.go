@@ -209,42 +209,46 @@ func TestSourcePathsOfAWholeCheckoutDoNotFail(t *testing.T) {
 func TestSourcePathsFollowWhatFilesMention(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		tree fstest.MapFS
-		want []string // besides the root's directory
+		tree  fstest.MapFS
+		want  []string // besides the root's directory
+		given string
 	}{
 		"a script's library, and what that reads": {
-			tree("r/deploy.sh", `. "$(dirname "$0")/../lib/common.sh"`, "lib/common.sh", ". ../deep/more.sh", "deep/more.sh", "", "lib/other", ""),
-			[]string{"deep/more.sh", "lib/common.sh"},
+			tree: tree("r/deploy.sh", `. "$(dirname "$0")/../lib/common.sh"`, "lib/common.sh", ". ../deep/more.sh", "deep/more.sh", "", "lib/other", ""),
+			want: []string{"deep/more.sh", "lib/common.sh"},
 		},
 		"relative to where the root's scripts run": {
-			tree("r/scripts/deploy.sh", ". ../lib/common.sh", "lib/common.sh", ""), []string{"lib/common.sh"},
+			tree: tree("r/scripts/deploy.sh", ". ../lib/common.sh", "lib/common.sh", ""), want: []string{"lib/common.sh"},
 		},
 		"what a script that was named calls beside it": {
-			tree("r/main.tf", `command = "sh ../bin/deploy.sh"`, "bin/deploy.sh", "sh $(dirname $0)/helper.sh", "bin/helper.sh", "", "bin/unused.sh", ""),
-			[]string{"bin/deploy.sh", "bin/helper.sh"},
+			tree: tree("r/main.tf", `command = "sh ../bin/deploy.sh"`, "bin/deploy.sh", "sh $(dirname $0)/helper.sh", "bin/helper.sh", "", "bin/unused.sh", ""),
+			want: []string{"bin/deploy.sh", "bin/helper.sh"},
 		},
 		"a name cut off at an expression": {
-			tree("r/deploy.sh", ". ../lib/on-$ENV.sh", "lib/on-prod.sh", ""), []string{"lib"},
+			tree: tree("r/deploy.sh", ". ../lib/on-$ENV.sh", "lib/on-prod.sh", ""), want: []string{"lib"},
 		},
 		"a name of nothing in a script": {
-			tree("r/index.js", `require("../gone")`, "x", ""), nil,
+			tree: tree("r/index.js", `require("../gone")`, "x", ""), want: nil,
 		},
 		"a variable's value": {
-			tree("r/prod.tfvars", `policy = "../policies/p.json"`, "policies/p.json", ""), []string{"policies/p.json"},
+			tree: tree("r/prod.tfvars", `policy = "../policies/p.json"`, "policies/p.json", ""), want: []string{"policies/p.json"},
+		},
+		"a value that a component gives": {
+			tree: tree("policies/p.json", "", "r/main.tf", "p = file(var.policy)"), want: []string{"policies/p.json"}, given: `{"policy":"../policies/p.json"}`,
 		},
 		"a template's include": {
-			tree("r/t.tftpl", `${file("../policies/p.json")}`, "policies/p.json", ""), []string{"policies/p.json"},
+			tree: tree("r/t.tftpl", `${file("../policies/p.json")}`, "policies/p.json", ""), want: []string{"policies/p.json"},
 		},
 		"a module called in brackets, and what it calls": {
-			tree("r/main.tf", `source = ("../m")`, "m/x.tf", `source = ("../n")`, "n/x.tf", ""), []string{"m", "n"},
+			tree: tree("r/main.tf", `source = ("../m")`, "m/x.tf", `source = ("../n")`, "n/x.tf", ""), want: []string{"m", "n"},
 		},
 		"a module in escaped words": {
-			tree("r/main.tf", `source = "\u002e\U0000002e\u002fm"`, "m/x.tf", ""), []string{"m"},
+			tree: tree("r/main.tf", `source = "\u002e\U0000002e\u002fm"`, "m/x.tf", ""), want: []string{"m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := SourcePaths(".", project.Root{Name: "r", Dir: "r"}, tc.tree)
+			got, err := SourcePaths(".", project.Root{Name: "r", Dir: "r"}, tc.tree, tc.given)
 			if err != nil {
 				t.Fatal(err)
 			}
