@@ -3,7 +3,9 @@ package store_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,4 +77,15 @@ func TestReadersRefuseToWrite(t *testing.T) {
 			t.Error("a reader wrote")
 		}
 	})
+}
+
+func TestADamagedDatabaseSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "chant.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("got %v, %v", d, err)
+	}
 }

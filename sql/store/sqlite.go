@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/chant-bot/chant/sql/migrations"
 )
@@ -29,13 +30,22 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	write.SetMaxOpenConns(1)
 	if err := migrateSQLite(ctx, write); err != nil {
-		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, err), write.Close())
+		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, mendable(err)), write.Close())
 	}
 	d := &DB{Write: write}
 	if err := d.openBeside(ctx, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), write.Close())
 	}
 	return d, nil
+}
+
+// mendable says what to do about a file that is damaged or no database at all.
+func mendable(err error) error {
+	damage, ok := errors.AsType[*sqlite.Error](err)
+	if !ok || damage.Code()&0xff != sqlite3.SQLITE_CORRUPT && damage.Code()&0xff != sqlite3.SQLITE_NOTADB {
+		return err
+	}
+	return fmt.Errorf("%w; put a copy of it back, or move it away and start without: approvals and what was applied are in the ledger", err)
 }
 
 // openBeside opens what works beside the writer.

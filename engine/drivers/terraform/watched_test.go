@@ -3,6 +3,7 @@ package terraform
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -252,8 +253,7 @@ func TestSourcePathsFollowWhatFilesMention(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := append(tc.want, "r")
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(append(slices.Clone(tc.want), "r"), got); diff != "" {
 				t.Errorf("source paths (-want +got):\n%s", diff)
 			}
 		})
