@@ -30,7 +30,7 @@ type lacking map[engine.ForgeKind]string
 
 // cases are all of them, in the order they are printed.
 func cases() []conform {
-	return slices.Concat(journeys(), approvals(), approvers(), changes(), writes(), deliveries(), doors(), greens())
+	return slices.Concat(journeys(), approvals(), approvers(), changes(), writes(), deliveries(), doors(), greens(), numbers())
 }
 
 // slug is the name of a case's repository.

@@ -147,8 +147,8 @@ func doors() []conform {
 			if said := w.repo.Statuses(pr.Head()); len(said) != 0 || len(w.repo.Comments(pr.Number)) != 0 {
 				w.t.Errorf("something was said: %+v", said)
 			}
-			if n := w.logged(`outcome=queued.*` + w.repo.Name()); n != 0 {
-				w.t.Errorf("%d deliveries were queued", n)
+			if log := w.log(); strings.Contains(log, "outcome=queued") {
+				w.t.Errorf("a delivery was queued:\n%s", log)
 			}
 		}},
 		{name: "a repository we lost is left alone, and holds up no other", run: func(w *world) {
@@ -161,7 +161,7 @@ func doors() []conform {
 			w.repo.SetPermission(w.bot, "none")
 			w.release()
 			w.eventually("the delivery to be left", func() bool {
-				return w.logged(`not installed or not visible.*`+w.repo.Name()) > 0
+				return strings.Contains(w.log(), "not installed or not visible")
 			})
 		}},
 	}

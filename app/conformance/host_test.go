@@ -119,15 +119,14 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// await polls what a person would look at until done says so.
+// await looks at what a person would until done says so, less often the longer
+// it takes.
 func await(ctx context.Context, done func() bool) error {
-	ticker := time.NewTicker(15 * time.Millisecond)
-	defer ticker.Stop()
-	for !done() {
+	for pause := 10 * time.Millisecond; !done(); pause = min(pause*5/4, 200*time.Millisecond) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-ticker.C:
+		case <-time.After(pause):
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -130,12 +129,6 @@ func (s *server) configure(t testing.TB, h *host, more setup) string {
 
 // endpoint is where another kind of forge would deliver to.
 func (s *server) endpoint(kind engine.ForgeKind) string { return s.url + "/webhooks/" + string(kind) }
-
-// logged counts the lines of the server's log that match.
-func (s *server) logged(pattern string) int {
-	text, _ := os.ReadFile(s.log)
-	return len(regexp.MustCompile(`(?m)^.*`+pattern+`.*$`).FindAll(text, -1))
-}
 
 // about are the lines of the server's log that name one of some texts.
 func (s *server) about(names ...string) string {

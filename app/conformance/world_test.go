@@ -21,12 +21,13 @@ type world struct {
 	*host
 	*server
 
-	t     *testing.T
-	ctx   context.Context
-	relay *relay
-	repo  *forgetest.Repo
-	state string // file of the root
-	hints int
+	t      *testing.T
+	ctx    context.Context
+	relay  *relay
+	repo   *forgetest.Repo
+	served string // what the repository was called at first
+	state  string // file of the root
+	hints  int
 	// alice administers and reviews; bob and carol write; mallory may read.
 	alice, bob, carol, mallory *forgetest.User
 }
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	t.Cleanup(cancel)
-	w := &world{host: h, server: s, t: t, ctx: ctx, relay: s.relays[h]}
+	w := &world{host: h, server: s, t: t, ctx: ctx, relay: s.relays[h], served: name}
 	w.alice, w.bob, w.carol, w.mallory = h.forge.User("alice"), h.forge.User("bob"), h.forge.User("carol"), h.forge.User("mallory")
 	owner, short, _ := strings.Cut(name, "/")
 	w.repo = must(h.forge.CreateRepo(owner, short))(t)
@@ -62,7 +63,7 @@ func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 		}
 	}
 	w.repo.SetPublic(p.public)
-	w.state = filepath.Join(s.dir, "state", fmt.Sprintf("%s-%d", h.kind, w.repo.ID))
+	w.state = filepath.Join(s.dir, "state", fmt.Sprintf("%s-%d", strings.ReplaceAll(h.instance().Host, ":", "-"), w.repo.ID))
 	if !p.real {
 		if err := os.WriteFile(w.state, []byte(`"first"`), 0o600); err != nil {
 			t.Fatal(err)
@@ -73,7 +74,7 @@ func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 	t.Cleanup(func() {
 		w.relay.route(w.repo.ID, nil)
 		if t.Failed() {
-			t.Logf("%s\nserver log:\n%s", w.shown(), tail(s.about("="+name+" ", "="+name+"\n", fmt.Sprintf("%s/%d", h.instance().Host, w.repo.ID))))
+			t.Logf("%s\nserver log:\n%s", w.shown(), tail(w.log()))
 		}
 	})
 	return w
@@ -269,7 +270,7 @@ func (w *world) allAnswers(pr *forgetest.Pull) string {
 // jobs counts the jobs of a kind that ended well for the case's repository.
 func (w *world) jobs(kind string) int {
 	n := 0
-	for line := range strings.Lines(w.about("repository=" + w.repo.FullName())) {
+	for line := range strings.Lines(w.log()) {
 		if strings.Contains(line, `msg="job done"`) && strings.Contains(line, " kind="+kind+" ") {
 			n++
 		}
@@ -392,6 +393,9 @@ func written(data []byte) string {
 	}
 	return state.Resources[0].Instances[0].Attributes.Input.Value
 }
+
+// log are the server's lines about the case's repository, under its first name.
+func (w *world) log() string { return w.about("="+w.served+" ", "="+w.served+"\n") }
 
 func tail(s string) string { return s[max(0, len(s)-12000):] }
 
