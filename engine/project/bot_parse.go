@@ -107,7 +107,11 @@ func (r *reader) judged(o object, e Env, green *Green) {
 func (r *reader) approvers(o object) []string {
 	var approvers []string
 	for _, who := range o.words("approvers", func(s string) string { return badPrincipal(strings.ToLower(s)) }) {
-		if who = strings.ToLower(who); !slices.Contains(approvers, who) {
+		who = strings.ToLower(who)
+		if rest, gitea := strings.CutPrefix(who, "gitea@"); gitea {
+			who = "forgejo@" + rest // one adapter serves both, and names their people alike
+		}
+		if !slices.Contains(approvers, who) {
 			approvers = append(approvers, who)
 		}
 	}

@@ -212,6 +212,15 @@ func TestPrincipalsOfEveryForgeAreAccepted(t *testing.T) {
 	}
 }
 
+func TestPeopleOfGiteaAreNamedAsItsAdapterNamesThem(t *testing.T) {
+	t.Parallel()
+	d := declare(t, with(bot(`{"name":"p","branch":"a","approvers":["gitea@Git.example.com:Alice","gitea@git.example.com:@org/team","forgejo@git.example.com:alice"]}`)))
+	got, want := d.EnvsOf("a", "x")[0].Approvers, []string{"forgejo@git.example.com:alice", "forgejo@git.example.com:@org/team"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzDeclarationNeverPanics(f *testing.F) {
 	f.Add(with(green, bot(`{"name":"p","vars":{"a":[1]}}`)))
 	f.Add(with(`"members":[{"name":"a","dir":"a","kind":"other"}]`, `"identity":{"gates":{"x":{}}}`))
