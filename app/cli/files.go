@@ -128,11 +128,11 @@ func (h *Host) summary(r report.Report, dir string) {
 		said = string(r.Status) + ": " + said
 	}
 	h.sayf("%s", said)
+	if r.Resumed != nil { // before a message that nothing of this plan was applied
+		h.sayf("applied before this plan was made: %s", strings.Join(r.Resumed.Applied, ", "))
+	}
 	if message != "" {
 		h.sayf("%s", message)
-	}
-	if r.Resumed != nil {
-		h.sayf("applied before this plan was made: %s", strings.Join(r.Resumed.Applied, ", "))
 	}
 	for _, m := range r.Members {
 		h.sayf("  %s: %s", m.Member, memberLine(m))
