@@ -21,7 +21,7 @@ export PATH := $(PATH):$(CURDIR)/.cache/bin
 
 # Left out of the race tests: what drives other processes, where it is their time
 # that is multiplied and their races it cannot see, and what measures speed.
-UNRACED = /(cmd/chant|app/bench|app/soundness|engine/drivers/terraform)$$
+UNRACED = /(cmd/chant|app/bench|app/conformance|app/soundness|engine/drivers/terraform)$$
 
 .PHONY: help
 help: ## List the targets
@@ -37,7 +37,11 @@ demo: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play the whole loop on this machine
 
 .PHONY: test
 test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run the tests (under 5 minutes; the slow lane is e2e)
-	$(GO) test -timeout 15m $$($(GO) list ./... | grep -v /app/soundness)
+	$(GO) test -timeout 15m $$($(GO) list ./... | grep -Ev '/app/(soundness|conformance)$$')
+
+.PHONY: conformance
+conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, GitLab and Forgejo, and print the table
+	cd app/conformance && $(GO) test -count=1 -timeout 15m
 
 .PHONY: e2e
 e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every public example payload; a real Gitea

@@ -63,7 +63,7 @@ func TestConformance(t *testing.T) {
 				for _, c := range all {
 					t.Run(c.name, func(t *testing.T) {
 						t.Parallel()
-						defer func() { results.keep(c, d.kind, t) }()
+						defer func() { results.keep(t, c, d.kind) }()
 						if why := c.lacking[d.kind]; why != "" {
 							t.Skip(why)
 						}
@@ -89,7 +89,8 @@ type results struct {
 	of map[string]map[engine.ForgeKind]string
 }
 
-func (r *results) keep(c conform, kind engine.ForgeKind, t *testing.T) {
+func (r *results) keep(t *testing.T, c conform, kind engine.ForgeKind) {
+	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.of[c.name] == nil {
@@ -109,7 +110,11 @@ func (r *results) print(all []conform) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var table, reasons strings.Builder
-	fmt.Fprintf(&table, "\n%-76s", "case")
+	width := 0
+	for _, c := range all {
+		width = max(width, len(c.name))
+	}
+	fmt.Fprintf(&table, "\n%-*s", width, "case")
 	for _, d := range dialects() {
 		fmt.Fprintf(&table, " %-8s", d.kind)
 	}
@@ -119,7 +124,7 @@ func (r *results) print(all []conform) {
 			continue // not asked for
 		}
 		ran++
-		fmt.Fprintf(&table, "\n%-76s", c.name)
+		fmt.Fprintf(&table, "\n%-*s", width, c.name)
 		for _, d := range dialects() {
 			fmt.Fprintf(&table, " %-8s", r.of[c.name][d.kind])
 			if why := c.lacking[d.kind]; why != "" {

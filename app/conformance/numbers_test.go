@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
-	"github.com/chant-bot/chant/forges/forgetest"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -20,7 +19,7 @@ func numbers() []conform {
 		{name: "a settle that changes nothing writes nothing and reads 3 times at most", alone: &setup{}, run: func(w *world) {
 			pr := w.propose("second")
 			w.approved(pr)
-			if reads := w.settledQuietly(pr); len(reads) > mostReads {
+			if reads := w.settledQuietly(); len(reads) > mostReads {
 				w.t.Errorf("%d reads: %s", len(reads), strings.Join(reads, ", "))
 			}
 		}},
@@ -28,14 +27,14 @@ func numbers() []conform {
 			pr := w.propose("second")
 			must(w.forge.As(w.alice).Review(pr, "APPROVE", w.line(pr, opOf(pr))))(w.t)
 			w.noted(pr, "Approved by")
-			w.settledQuietly(pr)
+			w.settledQuietly()
 		}},
 	}
 }
 
 // settledQuietly has a pull request settled though nothing changed, and gives what
 // was read of the forge for it, each request.
-func (w *world) settledQuietly(pr *forgetest.Pull) []string {
+func (w *world) settledQuietly() []string {
 	w.t.Helper()
 	var opened post
 	for _, p := range w.relay.handed(w.repo.ID) {

@@ -69,11 +69,11 @@ esac
 `
 
 // newPlanner writes the program a server runs as terraform.
-func newPlanner(t testing.TB, dir, real string) string {
+func newPlanner(t testing.TB, dir, terraform string) string {
 	t.Helper()
 	path := filepath.Join(dir, "terraform")
-	script := strings.Replace(standIn, "REAL", real, 1)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	script := strings.Replace(standIn, "REAL", terraform, 1)
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
