@@ -60,7 +60,7 @@ var pullRef = regexp.MustCompile(`^(\d+)/(merge|head)$`)
 
 // actionsJob reads what GitHub's runners set, and Forgejo's and Gitea's alike.
 func (h *Host) actionsJob(kind engine.ForgeKind) (job, error) {
-	server, err := h.address("GITHUB_SERVER_URL", "https://github.com")
+	server, err := h.address("GITHUB_SERVER_URL", h.env("GITHUB_API_URL"), "https://github.com")
 	if err != nil {
 		return job{}, err
 	}
@@ -93,7 +93,7 @@ func (h *Host) actionsJob(kind engine.ForgeKind) (job, error) {
 
 // gitlabJob reads what GitLab's runners set.
 func (h *Host) gitlabJob() (job, error) {
-	server, err := h.address("CI_SERVER_URL", "https://gitlab.com")
+	server, err := h.address("CI_SERVER_URL", h.env("CI_API_V4_URL"), "https://gitlab.com")
 	if err != nil {
 		return job{}, err
 	}
@@ -118,11 +118,16 @@ func (h *Host) gitlabJob() (job, error) {
 	return j, nil
 }
 
-// address reads a web address from a variable.
-func (h *Host) address(name, usual string) (*url.URL, error) {
+// address reads a web address from a variable. Where it is not set the server is
+// the API's, unless that has a name of its own, so that nobody is named as on
+// another one.
+func (h *Host) address(name, api, usual string) (*url.URL, error) {
 	text := h.env(name)
 	if text == "" {
 		text = usual
+		if api != "" && api != "https://api.github.com" {
+			name, text = "the address of the API", api
+		}
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

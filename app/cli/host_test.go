@@ -276,6 +276,13 @@ func TestAJobTellsItsForge(t *testing.T) {
 		{"Forgejo, by its runner", "", append([]string{"FORGEJO_ACTIONS=true"}, actions...), inForgejo, "forgejo@git.example.com:3000:alice"},
 		{"Gitea, by its runner", "", append([]string{"GITEA_ACTIONS=true"}, actions...), inForgejo, "forgejo@git.example.com:3000:alice"},
 		{"Forgejo, by name", "forgejo", actions, inForgejo, "forgejo@git.example.com:3000:alice"},
+		{"half an environment", "gitlab", []string{"CI_API_V4_URL=https://lab.example.com/api/v4", "CI_PROJECT_ID=42", "GITLAB_USER_LOGIN=alice"}, job{
+			repo: engine.Repo{Instance: engine.Instance{Kind: engine.GitLab, Host: "lab.example.com"}, ID: 42},
+			api:  "https://lab.example.com/api/v4", actor: "alice",
+		}, "gitlab@lab.example.com:alice"},
+		{"GitHub with its API alone", "", []string{"GITHUB_API_URL=https://api.github.com", "GITHUB_ACTOR=alice"}, job{
+			repo: engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}}, api: "https://api.github.com", actor: "alice",
+		}, "github:alice"},
 		{"GitLab", "", []string{
 			"GITLAB_CI=true", "CI_SERVER_URL=https://gitlab.com", "CI_API_V4_URL=https://gitlab.com/api/v4", "CI_PROJECT_ID=42",
 			"CI_PROJECT_PATH=acme/platform/infra", "GITLAB_USER_LOGIN=alice", "CI_PIPELINE_URL=https://gitlab.com/p/1",
