@@ -48,7 +48,7 @@ func Start(t testing.TB, users ...string) *Server {
 	}
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), binary, append([]string{"--config", config}, args...)...)
-		cmd.Env = append(os.Environ(), "HOME="+dir)
+		cmd.Env = append(cmd.Environ(), "HOME="+dir)
 		return cmd
 	}
 	Output(t, command("migrate"))
