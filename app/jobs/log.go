@@ -37,7 +37,11 @@ func (l *logged) Work(ctx context.Context, job *rivertype.JobRow, do func(contex
 	switch {
 	case errors.As(err, &snooze):
 		outcome = "waits"
-		l.jobs.Log.InfoContext(ctx, "job waits", append(attrs, "for", snooze.Duration)...)
+		level := slog.LevelInfo
+		if snooze.Duration <= lockWait {
+			level = slog.LevelDebug // behind another job of its subject: a line a second
+		}
+		l.jobs.Log.Log(ctx, level, "job waits", append(attrs, "for", snooze.Duration)...)
 	case err != nil:
 		outcome = "failed"
 		l.jobs.Log.ErrorContext(ctx, "job failed", append(attrs, "error", err)...)

@@ -295,11 +295,14 @@ func finish[A river.JobArgs](ctx context.Context, j *Jobs, job *river.Job[A], st
 	})
 }
 
+// lockWait is how soon a job comes again whose key another one holds.
+const lockWait = time.Second
+
 // lock takes a key for one job, or says that the job comes again soon.
 func (j *Jobs) lock(ctx context.Context, key ...string) (unlock func(), err error) {
 	unlock, ok, err := j.replica.TryLock(ctx, key...)
 	if err == nil && !ok {
-		err = river.JobSnooze(time.Second)
+		err = river.JobSnooze(lockWait)
 	}
 	return unlock, err
 }
