@@ -23,7 +23,7 @@ const (
 
 // ErrNoDeclaration: the checkout holds neither chant.workspace.json nor
 // chant.workspace.jsonc (code declaration-missing).
-var ErrNoDeclaration = errors.New("no chant.workspace.json found; run `chant init` to write one")
+var ErrNoDeclaration = errors.New("no chant.workspace.json found; add one and its components, as examples/two-roots of chant has them")
 
 // Problem is one thing wrong with a declared file, for people: where it stands,
 // what is wrong and what to do next.
