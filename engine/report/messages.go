@@ -59,9 +59,15 @@ func NotCoveredMessage(op, gateName string, now digest.Digest, c cover.Report, s
 	for i, v := range uncovered {
 		reasons[i] = v.Member + ": " + v.Reason
 	}
-	return fmt.Sprintf("%d of %d members are not covered by the approvals of the merges, so nothing was applied. %s. "+
+	due := len(c.Members) // as the status counts them
+	for _, v := range c.Members {
+		if v.Status == cover.NothingToDo {
+			due--
+		}
+	}
+	return fmt.Sprintf("%d of %d members with changes are not covered by the approvals of the merges, so nothing was applied. %s. "+
 		"Read the plan, and if it is right, approve all of it: %s; then run the apply again.",
-		len(uncovered), len(c.Members), strings.Join(reasons, "; "), CommandLine(op, gateName, now, "", sign))
+		len(uncovered), due, strings.Join(reasons, "; "), CommandLine(op, gateName, now, "", sign))
 }
 
 // NotAReviewerMessage: the plan was approved, by people who do not count.

@@ -282,12 +282,12 @@ func TestMessages(t *testing.T) {
 	then, now := plan(t, "d"), plan(t, "c")
 	const hexC = "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 	const hexD = "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
-	uncovered := cover.Report{Members: []cover.Verdict{{Member: "net", Status: cover.Covered}, {Member: "app", Status: cover.Uncovered, Reason: "`cidr` moved"}}}
+	uncovered := cover.Report{Members: []cover.Verdict{{Member: "net", Status: cover.Covered}, {Member: "dns", Status: cover.NothingToDo}, {Member: "app", Status: cover.Uncovered, Reason: "`cidr` moved"}}}
 	for _, tt := range []struct{ got, want string }{
 		{PlanChangedMessage("pr-2", "pr-apply", then, now, true), "The plan changed after review, so nothing was applied. approved: jcs1-sha256:" + hexD + "; planned now: jcs1-sha256:" + hexC +
 			". Read the new plan, and if it is right, approve it: chant approve pr-2 pr-apply --plan jcs1-sha256:" + hexC + " --approver <you> --sign; then run the apply again."},
 		{CommandLine("pr-2", "pr-apply", now, "github:alice", false), "chant approve pr-2 pr-apply --plan jcs1-sha256:" + hexC + " --approver github:alice"},
-		{NotCoveredMessage("green-1a2b3c4d5e6f", "pr-apply", now, uncovered, false), "1 of 2 members are not covered by the approvals of the merges, so nothing was applied. app: `cidr` moved. " +
+		{NotCoveredMessage("green-1a2b3c4d5e6f", "pr-apply", now, uncovered, false), "1 of 2 members with changes are not covered by the approvals of the merges, so nothing was applied. app: `cidr` moved. " +
 			"Read the plan, and if it is right, approve all of it: chant approve green-1a2b3c4d5e6f pr-apply --plan jcs1-sha256:" + hexC + " --approver <you>; then run the apply again."},
 		{NotAReviewerMessage([]gate.Refusal{{Reason: "github:bob wrote part of the change"}}), "The plan is approved, and no approval counts, so nothing was applied: github:bob wrote part of the change" +
 			". Somebody who reviewed the change and did not write it has to approve the same plan."},
