@@ -119,7 +119,7 @@ func (w journey) revocation() {
 // rename: the number of a repository stays, and with it all that is known of it.
 func (w journey) rename() {
 	p := w.propose("renamed", "Rename", w.edits(appTF, "waits in", "rests in"))
-	w.approved(p)
+	w.reviewed(p)
 	sha := w.merges(p, "merge")
 	w.as(giteatest.Admin, "PATCH", "", object{"name": "platform"}, nil)
 	w.repo = "acme/platform"

@@ -4,6 +4,7 @@ package giteatest
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,8 @@ func Start(t testing.TB, users ...string) *Server {
 		t.Fatal(err)
 	}
 	command := func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{"--config", config}, args...)...)
+		// What ends before it may still ask it, when the test's context is over.
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, append([]string{"--config", config}, args...)...)
 		cmd.Env = append(cmd.Environ(), "HOME="+dir)
 		return cmd
 	}
