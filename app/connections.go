@@ -27,10 +27,11 @@ type connection struct {
 	first    bool // of its kind
 	shared   bool // we write as an account that a person may use too
 	decoder  webhooks.Decoder
-	// reach finds the connection that may serve a repository, and forget drops
-	// what is kept of an installation.
+	// reach finds the connection that may serve a repository, forget drops what
+	// is kept of an installation, and moved which one serves a repository.
 	reach  func(ctx context.Context, repo engine.Repo) (forges.Forge, error)
 	forget func(installation int64)
+	moved  func(repo engine.Repo)
 	me     int64 // our own account, 0 where the forge is to be asked
 }
 
@@ -60,7 +61,7 @@ func connect(c *config.Config, through via) (connections, error) {
 }
 
 func connectTo(f config.Connection, network http.RoundTripper) (*connection, error) {
-	c := &connection{instance: f.Instance, first: f.First, shared: f.Shared(), me: f.BotID, forget: func(int64) {}}
+	c := &connection{instance: f.Instance, first: f.First, shared: f.Shared(), me: f.BotID, forget: func(int64) {}, moved: func(engine.Repo) {}}
 	token, one := string(f.Token.Value()), forges.Forge(nil)
 	var err error
 	switch f.Instance.Kind {
@@ -72,7 +73,7 @@ func connectTo(f config.Connection, network http.RoundTripper) (*connection, err
 		}); err != nil {
 			return nil, err
 		}
-		c.decoder, c.reach, c.forget = hooksgithub.New(f.Instance, f.Secrets()), all.For, all.Forget
+		c.decoder, c.reach, c.forget, c.moved = hooksgithub.New(f.Instance, f.Secrets()), all.For, all.Forget, all.Moved
 		return c, nil
 	case engine.GitLab:
 		if c.decoder, err = hooksgitlab.New(f.Instance, f.Secrets(), time.Now); err == nil {

@@ -291,6 +291,13 @@ func (s *sites) ledgerCounts() (appended, contended int64) {
 // Forget implements jobs.Sites.
 func (s *sites) Forget(installation int64) { s.forges.Forget(installation) }
 
+// Moved implements jobs.Sites.
+func (s *sites) Moved(repo engine.Repo) {
+	if c, err := s.forges.of(repo.Instance); err == nil {
+		c.moved(repo)
+	}
+}
+
 // Maintain implements jobs.Sites.
 func (s *sites) Maintain(ctx context.Context) error {
 	s.mu.Lock()

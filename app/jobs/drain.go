@@ -243,9 +243,10 @@ func (g *gathering) from(ctx context.Context, repo engine.Repo) *sender {
 	}
 	s := &sender{}
 	g.seen[repo] = s
-	s.err = g.jobs.Sites.Know(ctx, repo)
-	if s.err == nil {
-		s.site, s.err = g.jobs.Sites.Open(ctx, repo.Key())
+	s.site, s.err = g.open(ctx, repo)
+	if errors.Is(s.err, forges.ErrNotFound) { // or it was transferred
+		g.jobs.Sites.Moved(repo)
+		s.site, s.err = g.open(ctx, repo)
 	}
 	if s.err == nil {
 		// From here on comments are read, whether or not their delivery comes.
@@ -257,6 +258,13 @@ func (g *gathering) from(ctx context.Context, repo engine.Repo) *sender {
 		s.self, s.err = g.jobs.SelfID(ctx, s.site.Repo)
 	}
 	return s
+}
+
+func (g *gathering) open(ctx context.Context, repo engine.Repo) (*usecase.Site, error) {
+	if err := g.jobs.Sites.Know(ctx, repo); err != nil {
+		return nil, err
+	}
+	return g.jobs.Sites.Open(ctx, repo.Key())
 }
 
 // Raise implements usecase.Raiser.

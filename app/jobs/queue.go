@@ -30,6 +30,9 @@ type Sites interface {
 	Open(ctx context.Context, repoKey string) (*usecase.Site, error)
 	// Forget drops what is kept of an installation whose grant changed.
 	Forget(installation int64)
+	// Moved drops what is kept of where a repository is served from: it is not
+	// found there any more.
+	Moved(repo engine.Repo)
 	// Maintain packs what the clones gathered.
 	Maintain(ctx context.Context) error
 	// Know makes a repository known that a delivery names.

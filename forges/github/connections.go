@@ -203,6 +203,14 @@ func (all *Connections) Installation(id int64) forges.Forge {
 	return conn
 }
 
+// Moved drops which installation serves a repository: it may be another one since
+// a transfer. To be called when it is not found any more.
+func (all *Connections) Moved(repo engine.Repo) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.installs, repo.Key())
+}
+
 // Forget drops what is known of an installation: its tokens, its answers and
 // the repositories it serves. To be called when GitHub says it changed.
 func (all *Connections) Forget(id int64) {
