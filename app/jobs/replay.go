@@ -34,7 +34,8 @@ func Replay(ctx context.Context, d *store.DB, id int64, done func(*sql.Tx, store
 		if err := done(tx, delivery); err != nil {
 			return err
 		}
-		return wake(ctx, tx)
+		_, err := wake(ctx, tx)
+		return err
 	})
 	return delivery, queued, err
 }

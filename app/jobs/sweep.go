@@ -95,7 +95,8 @@ func (w *sweepWorker) repositories(ctx context.Context) error {
 		if err != nil || len(pending) == 0 {
 			return err
 		}
-		return w.Wake()(ctx, tx)
+		_, err = w.Wake()(ctx, tx)
+		return err
 	})
 }
 

@@ -36,7 +36,7 @@ func TestTheSweepWakesWhoDrainsAnInboxThatNobodyDoes(t *testing.T) {
 	if n := drains(); n != 0 {
 		t.Errorf("%d jobs to drain an inbox with nothing in it", n)
 	}
-	inbox := store.NewInbox(d, func(context.Context, *sql.Tx) error { return nil })
+	inbox := store.NewInbox(d, func(context.Context, *sql.Tx) (bool, error) { return true, nil })
 	if _, err := inbox.Accept(t.Context(), store.Delivery{GUID: "d1", State: store.DeliveryPending}); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestADeliveryThatBeginsToWaitAsTheJobEndsIsHandedOn(t *testing.T) {
 	}
 	ended := workWaiting(t, j)
 	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 7}
-	inbox := store.NewInbox(d, func(context.Context, *sql.Tx) error { return nil })
+	inbox := store.NewInbox(d, func(context.Context, *sql.Tx) (bool, error) { return true, nil })
 	for _, guid := range []string{"first", "second"} {
 		if _, err := inbox.Accept(ctx, store.Delivery{Instance: repo.Instance, Repo: repo, GUID: guid, ReceivedAt: time.Now(), State: store.DeliveryPending}); err != nil {
 			t.Fatal(err)

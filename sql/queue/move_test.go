@@ -29,7 +29,7 @@ func installed(t *testing.T, d *store.DB) {
 	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42, Owner: "acme", Name: "infra"}
 	target, ref := store.RunTarget{RepoKey: repo.Key(), Env: "prod"}, engine.CommentRef{Kind: engine.IssueComment, ID: 5, Number: 7}
 	c := client(t, d, nil)
-	inbox := store.NewInbox(d, func(context.Context, *sql.Tx) error { return nil })
+	inbox := store.NewInbox(d, func(context.Context, *sql.Tx) (bool, error) { return true, nil })
 	for i := range 3 {
 		delivery := store.Delivery{GUID: fmt.Sprint(i), Repo: repo, Body: []byte{0, 0xff}, State: store.DeliveryPending, Outcome: "a\x00b"}
 		if _, err := inbox.Accept(ctx, delivery); err != nil {

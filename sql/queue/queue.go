@@ -114,16 +114,17 @@ func Wake(d *store.DB, client *river.Client[*sql.Tx], name string, args river.Jo
 	if d.Postgres != nil {
 		query = waitingShared
 	}
-	return func(ctx context.Context, tx *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) (queued bool, err error) {
 		var one int
-		err := tx.QueryRowContext(ctx, query, name, args.Kind()).Scan(&one)
+		err = tx.QueryRowContext(ctx, query, name, args.Kind()).Scan(&one)
 		if errors.Is(err, sql.ErrNoRows) {
+			queued = true
 			_, err = client.InsertManyFastTx(ctx, tx, job)
 		}
 		if err != nil {
-			return fmt.Errorf("waking %s: %w", args.Kind(), err)
+			return false, fmt.Errorf("waking %s: %w", args.Kind(), err)
 		}
-		return nil
+		return queued, nil
 	}
 }
 

@@ -154,7 +154,7 @@ func TestWakingTwiceQueuesOneJobUnlessItHasStarted(t *testing.T) {
 		wake := queue.Wake(d, c, river.QueueDefault, args{})
 		ring := func() {
 			t.Helper()
-			if err := d.InTx(t.Context(), func(tx *sql.Tx) error { return wake(t.Context(), tx) }); err != nil {
+			if err := d.InTx(t.Context(), func(tx *sql.Tx) error { _, err := wake(t.Context(), tx); return err }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -250,7 +250,7 @@ func TestTheJobThatADeliveryReliesOnIsNotTakenBeforeItIsStored(t *testing.T) {
 	wake := queue.Wake(d, client(t, d, nil), river.QueueDefault, args{})
 	ring := func(tx *sql.Tx) {
 		t.Helper()
-		if err := wake(t.Context(), tx); err != nil {
+		if _, err := wake(t.Context(), tx); err != nil {
 			t.Fatal(err)
 		}
 	}

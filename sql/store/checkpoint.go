@@ -14,10 +14,10 @@ const (
 	// checkpointPause is how long commits gather before their pages are copied.
 	checkpointPause = 500 * time.Millisecond
 	// Commits are calm when fewer than calmCommits came in calmTime. Those that
-	// do not calm down are copied after mostGathered: some 200 MB of them.
+	// do not calm down are copied after mostGathered: some 400 MB of them.
 	calmTime     = 100 * time.Millisecond
 	calmCommits  = 15
-	mostGathered = 2 * time.Second
+	mostGathered = 4 * time.Second
 	// writerCheckpoint is the log length in pages, 1 GB, at which the writer
 	// does copy the rest, should the copying beside it fail.
 	writerCheckpoint = "wal_autocheckpoint(250000)"

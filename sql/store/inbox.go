@@ -28,8 +28,8 @@ const (
 const commitTime = time.Minute
 
 // Wake queues the job that works pending deliveries off, in the transaction
-// that stores them.
-type Wake func(ctx context.Context, tx *sql.Tx) error
+// that stores them. queued is false when one waits already.
+type Wake func(ctx context.Context, tx *sql.Tx) (queued bool, err error)
 
 // Inbox stores deliveries durably, many in one commit and many commits in one
 // trip to the disk: whatever arrives while one is under way goes into the next,
@@ -232,8 +232,8 @@ func (b *Inbox) Close() error {
 }
 
 func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
-	fresh := make([]bool, len(batch))
-	err := b.db.InLazyTx(ctx, func(tx *sql.Tx) error {
+	fresh, queued := make([]bool, len(batch)), false
+	err := b.db.lazyTx(ctx, func(tx *sql.Tx) (err error) {
 		q, pending := new(db.Queries), false
 		for i, w := range batch {
 			ids, err := q.InsertDelivery(ctx, tx, w.row)
@@ -253,8 +253,12 @@ func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
 		if !pending {
 			return nil
 		}
-		return b.wake(ctx, tx)
+		queued, err = b.wake(ctx, tx)
+		return err
 	})
+	if queued && err == nil {
+		b.db.queued.Add(1)
+	}
 	return fresh, err
 }
 

@@ -43,7 +43,7 @@ func openInbox(t testing.TB, d *store.DB, wake store.Wake) *store.Inbox {
 
 // bell counts how often the worker was woken.
 func bell(n *atomic.Int64) store.Wake {
-	return func(context.Context, *sql.Tx) error { n.Add(1); return nil }
+	return func(context.Context, *sql.Tx) (bool, error) { n.Add(1); return true, nil }
 }
 
 func TestADeliveryIsStoredOnceAndWakesOnce(t *testing.T) {
@@ -106,7 +106,7 @@ func TestWhatIsNotAcknowledgedIsNotThere(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		fail := errors.New("no worker")
-		b := openInbox(t, d, func(context.Context, *sql.Tx) error { return fail })
+		b := openInbox(t, d, func(context.Context, *sql.Tx) (bool, error) { return false, fail })
 		if _, err := b.Accept(t.Context(), sent("d1")); !errors.Is(err, fail) {
 			t.Fatalf("got %v", err)
 		}
@@ -125,12 +125,12 @@ func TestABadDeliveryDoesNotLoseItsNeighbours(t *testing.T) {
 		}
 		entered, release := make(chan struct{}), make(chan struct{})
 		var woken atomic.Int64
-		b := openInbox(t, d, func(context.Context, *sql.Tx) error {
+		b := openInbox(t, d, func(context.Context, *sql.Tx) (bool, error) {
 			if woken.Add(1) == 1 {
 				close(entered)
 				<-release
 			}
-			return nil
+			return true, nil
 		})
 		var wg sync.WaitGroup
 		accept := func(guid string) (err error) {
@@ -171,11 +171,11 @@ func TestACommitThatHangsKeepsOutNothingThatComesLater(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		hangs := true
-		b := openInbox(t, d, func(ctx context.Context, _ *sql.Tx) error {
+		b := openInbox(t, d, func(ctx context.Context, _ *sql.Tx) (bool, error) {
 			if hangs {
 				<-ctx.Done()
 			}
-			return ctx.Err()
+			return true, ctx.Err()
 		})
 		b.SetLimit(time.Millisecond)
 		if _, err := b.Accept(t.Context(), sent("d1")); err == nil {
@@ -194,12 +194,12 @@ func TestWhatArrivesDuringACommitSharesTheNextOne(t *testing.T) {
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		var woken atomic.Int64
 		entered, release := make(chan struct{}), make(chan struct{})
-		b := openInbox(t, d, func(context.Context, *sql.Tx) error {
+		b := openInbox(t, d, func(context.Context, *sql.Tx) (bool, error) {
 			if woken.Add(1) == 1 {
 				close(entered)
 				<-release
 			}
-			return nil
+			return true, nil
 		})
 		const clients = 40
 		var wg sync.WaitGroup
@@ -232,7 +232,7 @@ func TestWhatArrivesDuringACommitSharesTheNextOne(t *testing.T) {
 func TestWorkStandsBackWhileDeliveriesRushIn(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
-		b := openInbox(t, d, func(context.Context, *sql.Tx) error { return nil })
+		b := openInbox(t, d, func(context.Context, *sql.Tx) (bool, error) { return true, nil })
 		var clock atomic.Int64
 		b.SetClock(func() time.Duration { return time.Duration(clock.Load()) })
 		came := 0

@@ -50,6 +50,7 @@ type DB struct {
 	log         *logSync      // nil on PostgreSQL
 	checkpoints *checkpointer // nil on PostgreSQL
 	commits     atomic.Int64
+	queued      atomic.Int64 // commits that may have queued a job
 }
 
 // riverVersion is the queue schema this program was built against.
@@ -89,6 +90,15 @@ func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
 // queue's own bookkeeping is lazy too. On PostgreSQL, whose commits do not hold
 // one another up, it waits all the same.
 func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
+	err := d.lazyTx(ctx, do)
+	if err == nil {
+		d.queued.Add(1)
+	}
+	return err
+}
+
+// lazyTx is InLazyTx for a transaction that says itself whether it queued a job.
+func (d *DB) lazyTx(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := d.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
@@ -113,9 +123,9 @@ func rollback(tx *sql.Tx) error {
 	return nil
 }
 
-// Commits counts the transactions this process committed so far. What is read
-// after asking sees them all.
-func (d *DB) Commits() int64 { return d.commits.Load() }
+// Commits counts the transactions this process committed so far, but for those
+// that certainly queued no job. What is read after asking sees them all.
+func (d *DB) Commits() int64 { return d.queued.Load() }
 
 // Close closes the database. Whatever was committed stays.
 func (d *DB) Close() error {

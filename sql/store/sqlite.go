@@ -63,7 +63,7 @@ func (d *DB) openBeside(ctx context.Context, path string) (err error) {
 	if d.log, err = openLogSync(path); err != nil {
 		return err
 	}
-	d.checkpoints = startCheckpoints(ctx, copier, d.Write, d.Commits)
+	d.checkpoints = startCheckpoints(ctx, copier, d.Write, d.commits.Load)
 	return nil
 }
 
