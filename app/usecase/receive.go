@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/forges"
 )
 
@@ -43,6 +44,9 @@ func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine
 	case engine.CommandPosted:
 		return r.posted(ctx, e)
 	case engine.BranchPushed:
+		if e.Branch == ledger.Branch {
+			return "the ledger is read whenever something is decided", nil
+		}
 		return "settles the branch", r.Subjects.Raise(ctx, e.Repo, BranchOf(e.Branch))
 	case engine.ChecksChanged:
 		return "settles the branches the commit can be on", r.branches(ctx, forge, e.Repo)
