@@ -85,8 +85,6 @@ func changes() []conform {
 			}
 			w.handled(pr)
 			w.noted(pr, "Approved by")
-			w.green(w.merges(pr, "merge"))
-			w.applied(pr, "second")
 			if n := w.jobs("plan"); n != 1 {
 				w.t.Errorf("%d plans of one head", n)
 			}

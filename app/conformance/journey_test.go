@@ -29,8 +29,6 @@ func journeys() []conform {
 			pr := w.propose("second")
 			must(w.forge.As(w.alice).Review(pr, "APPROVE", "Read it.\n\n"+w.line(pr, opOf(pr))))(w.t)
 			w.noted(pr, "Approved by")
-			w.green(w.merges(pr, "merge"))
-			w.applied(pr, "second")
 		}},
 		{name: "a squashed commit is joined with its pull request", run: func(w *world) {
 			pr := w.propose("second")

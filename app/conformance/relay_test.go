@@ -27,6 +27,7 @@ type relay struct {
 	mu       sync.Mutex
 	target   string
 	routes   map[int64]func(post) fate // by repository; what none is for is lost
+	setup    map[string]bool           // commits that a case begins with, whose push is lost
 	kept     map[int64][]post
 	sent     map[int64][]post // by repository, what was handed on
 	problems []string
@@ -54,11 +55,19 @@ const (
 func newRelay(t testing.TB, d webhooks.Decoder) *relay {
 	t.Helper()
 	r := &relay{
-		decoder: d, routes: map[int64]func(post) fate{}, kept: map[int64][]post{}, sent: map[int64][]post{}, events: map[string]int{},
+		decoder: d, routes: map[int64]func(post) fate{}, setup: map[string]bool{}, kept: map[int64][]post{}, sent: map[int64][]post{}, events: map[string]int{},
 	}
 	r.server = httptest.NewServer(r)
 	t.Cleanup(r.server.Close)
 	return r
+}
+
+// begin lets a repository's deliveries through, but for the push it was made with.
+func (r *relay) begin(repo int64, commit string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.setup[commit] = true
+	r.routes[repo] = always(arrives)
 }
 
 // route says what becomes of a repository's deliveries from now on.
@@ -121,10 +130,11 @@ func (r *relay) fateOf(p post) fate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	decide := r.routes[p.repo]
+	pushed, _ := p.event.(engine.BranchPushed)
 	switch {
 	case p.repo == 0:
 		return arrives
-	case decide == nil:
+	case decide == nil || r.setup[pushed.After]:
 		return lost // its case is setting it up, or is over
 	}
 	return decide(p)

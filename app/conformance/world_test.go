@@ -69,8 +69,7 @@ func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 			t.Fatal(err)
 		}
 	}
-	must(w.repo.Commit("main", w.files(p), w.alice))(t)
-	w.relay.route(w.repo.ID, always(arrives))
+	w.relay.begin(w.repo.ID, must(w.repo.Commit("main", w.files(p), w.alice))(t))
 	t.Cleanup(func() {
 		w.relay.route(w.repo.ID, nil)
 		if t.Failed() {
