@@ -80,9 +80,11 @@ func writes() []conform {
 		{name: "an approval whose reaction was lost counts once", run: func(w *world) {
 			pr := w.propose("second")
 			line := w.line(pr, opOf(pr))
-			for _, place := range []string{"/reactions", "/award_emoji"} {
-				w.forge.Faults.LoseAnswer(forgetest.Match{Method: "POST", Path: place}, 3)
+			reacting := w.api("POST", "/issues/comments/")
+			if w.kind == engine.GitLab {
+				reacting = w.api("POST", "/merge_requests/1/notes/")
 			}
+			w.forge.Faults.LoseAnswer(reacting, 3)
 			c := w.says(w.alice, pr, line)
 			w.eventually("the approval", func() bool { return w.approvals(opOf(pr)) > 0 })
 			w.noted(pr, "Approved by")
