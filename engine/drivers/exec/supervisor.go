@@ -78,6 +78,11 @@ func StartSupervised(ctx context.Context, dir string, c Cmd) (*Supervised, error
 		}
 	}()
 	if err != nil {
+		for _, f := range locks {
+			// Closing does not let go while a child that is just being started
+			// elsewhere in this process still has a copy.
+			_ = flock(f, syscall.LOCK_UN)
+		}
 		return nil, fmt.Errorf("starting %s: %w", c.name(), err)
 	}
 	return spawn(dir, c, locks)
