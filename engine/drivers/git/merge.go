@@ -16,6 +16,13 @@ func (c *Clone) MergeResult(ctx context.Context, base, head string) (commit, tre
 	if base, head, err = c.resolveTwo(ctx, base, head); err != nil {
 		return "", "", nil, err
 	}
+	// A commit can be here before its tree while a fetch of it runs, and git before
+	// 2.45 takes a root tree that is missing for an empty one.
+	for _, commit := range []string{base, head} {
+		if _, err := c.TreeOf(ctx, commit); err != nil {
+			return "", "", nil, fmt.Errorf("merging %s into %s: %w", head, base, err)
+		}
+	}
 	out, err := c.git(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head)
 	fields := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
 	if isExit(err, 1) && len(fields) > 1 {

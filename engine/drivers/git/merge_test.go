@@ -1,6 +1,7 @@
 package git
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,25 @@ func TestMergeResultOfUnrelatedHistoriesIsAnError(t *testing.T) {
 	c := openClone(t, remote)
 	if commit, _, conflicts, err := c.MergeResult(t.Context(), base, head); err == nil {
 		t.Errorf("got commit %q, conflicts %v; want an error", commit, conflicts)
+	}
+}
+
+// A commit is here before its tree while a fetch of it runs, and git before 2.45
+// takes the missing tree for an empty one.
+func TestMergeResultOfACommitWhoseTreeIsNotHereIsAnError(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	base := write(t, remote, "main", "a", "1")
+	c := openClone(t, remote)
+	by := Signature{Person: Person{Name: "x", Email: "x@example.com"}}
+	head, err := c.WriteCommit(CommitSpec{
+		Tree: "1234567890123456789012345678901234567890", Parents: []string{base}, Author: by, Committer: by, Message: "half fetched",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if commit, tree, _, err := c.MergeResult(t.Context(), base, head); !errors.Is(err, ErrUnknownRevision) {
+		t.Errorf("commit %q, tree %q, error %v; want ErrUnknownRevision", commit, tree, err)
 	}
 }
 
