@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/chant-bot/chant/app/config"
@@ -92,7 +93,7 @@ func orUsual(f config.Connection, path string) string {
 	if f.APIURL != "" {
 		return f.APIURL
 	}
-	return f.WebURL + path
+	return strings.TrimRight(f.WebURL, "/") + path
 }
 
 // of is the connection of an instance. One that was taken out of the

@@ -3,6 +3,8 @@ package usecase
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
@@ -52,7 +54,7 @@ func (s *Settler) queuePlaces(ctx context.Context, site *Site) ([]statusPlace, e
 	}
 	var places []statusPlace
 	said := map[string]bool{}
-	for branch := range branches {
+	for _, branch := range slices.Sorted(maps.Keys(branches)) {
 		for _, p := range b.places(branch, s.DefaultEnv) {
 			if context := p.context(project.StagePlan); !said[context] {
 				said[context] = true

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -109,15 +108,10 @@ func rootURL(c Config) (*url.URL, error) {
 	if text == "" {
 		text = "https://" + c.Instance.Host + apiPath
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, fmt.Errorf("forgejo: API address %q is no plain http(s) URL", text)
+	u, err := transport.Root(text, apiPath)
+	if err != nil {
+		return nil, fmt.Errorf("forgejo: %w", err)
 	}
-	root, ok := strings.CutSuffix(strings.TrimSuffix(u.Path, "/")+"/", apiPath)
-	if !ok {
-		return nil, fmt.Errorf("forgejo: API address %q does not end in %s", text, apiPath)
-	}
-	u.Path = root
 	return u, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -133,11 +132,10 @@ func apiURL(c Config) (*url.URL, error) {
 	default:
 		text = "https://" + c.Instance.Host + "/api/v3/"
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, fmt.Errorf("github: API address %q is no plain http(s) URL", text)
+	u, err := transport.Address(text)
+	if err != nil {
+		return nil, fmt.Errorf("github: %w", err)
 	}
-	u.Path = strings.TrimSuffix(u.Path, "/") + "/"
 	return u, nil
 }
 

@@ -108,15 +108,11 @@ func rootURL(c Config) (*url.URL, error) {
 	if text == "" {
 		text = "https://" + c.Instance.Host + apiPath
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, fmt.Errorf("gitlab: API address %q is no plain http(s) URL", text)
+	u, err := transport.Root(text, apiPath)
+	if err != nil {
+		return nil, fmt.Errorf("gitlab: %w", err)
 	}
-	path, isAPI := strings.CutSuffix(strings.TrimSuffix(u.Path, "/")+"/", apiPath)
-	if !isAPI {
-		return nil, fmt.Errorf("gitlab: API address %q does not end with %s", text, apiPath)
-	}
-	u.Path = path + "/"
+	u.Path += "/"
 	return u, nil
 }
 
