@@ -123,6 +123,8 @@ func TestEveryCommentGetsOneVisibleOutcome(t *testing.T) { //nolint:tparallel //
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.serve()
+	// What the first sweep finds was brought by no delivery.
+	w.await("the first sweep", func() bool { return w.logged(`job done.*kind=sweep-repo `) > 0 })
 	pr := w.propose("wider", "app", "listens in", "serves")
 	w.awaitStatus(pr.Head(), "chant/plan", "success", "1 member")
 	line := w.approveLineOf(pr, "pr-1")

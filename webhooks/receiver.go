@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/chant-bot/chant/engine"
@@ -85,7 +86,9 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, 
 	if req.Method != http.MethodPost {
 		return Delivery{}, Answer{}, &fault{http.StatusMethodNotAllowed, "deliveries are posted", errors.New(req.Method)}
 	}
-	body, err := readBody(w, req)
+	buf := bodies.Get().(*bytes.Buffer) //nolint:forcetypeassert // its New makes no other
+	defer release(buf)
+	body, err := readBody(buf, w, req)
 	if err != nil {
 		return Delivery{}, Answer{}, err
 	}
@@ -117,12 +120,23 @@ func (r *receiver) receive(w http.ResponseWriter, req *http.Request) (Delivery, 
 	return d, Answer{Outcome: "queued"}, nil
 }
 
-func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
+// bodies are the buffers bodies are read into. Nothing keeps a body beyond its
+// request: what is decoded of it is copied, and so is what the inbox stores.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func release(buf *bytes.Buffer) {
+	if buf.Cap() <= eagerBody {
+		buf.Reset()
+		bodies.Put(buf)
+	}
+}
+
+// readBody reads the body into buf; what it returns is buf's.
+func readBody(buf *bytes.Buffer, w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	tooLarge := &fault{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", MaxBody), nil}
 	if req.ContentLength > MaxBody {
 		return nil, tooLarge
 	}
-	var buf bytes.Buffer
 	if n := min(req.ContentLength, eagerBody); n > 0 {
 		buf.Grow(int(n) + bytes.MinRead) // ReadFrom wants room to see the end
 	}

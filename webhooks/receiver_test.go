@@ -46,6 +46,7 @@ func (b *inbox) Accept(_ context.Context, d webhooks.Delivery) (bool, error) {
 			return false, nil
 		}
 	}
+	d.Body = bytes.Clone(d.Body) // the receiver takes its buffer back
 	b.got = append(b.got, d)
 	return true, nil
 }

@@ -41,8 +41,8 @@ type Delivery struct {
 
 // Inbox keeps deliveries. Accept returns only when the delivery is durable. It
 // stores an event that is engine.Ignored with its reason and queues no work for
-// it. fresh is false when the GUID is known; then nothing was done. Accept is
-// safe for concurrent use.
+// it. fresh is false when the GUID is known; then nothing was done. The body is
+// the caller's again once Accept returns. Accept is safe for concurrent use.
 type Inbox interface {
 	Accept(ctx context.Context, d Delivery) (fresh bool, err error)
 }

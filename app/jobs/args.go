@@ -140,6 +140,8 @@ func (CommandArgs) InsertOpts() river.InsertOpts { return once(queueSettle) }
 type UnreadArgs struct {
 	RepoKey string `json:"repo"`
 	Number  int    `json:"number"`
+	// Delivery is the forge's id of the one that hinted.
+	Delivery string `json:"delivery"`
 }
 
 // Kind implements river.JobArgs.

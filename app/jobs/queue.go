@@ -257,8 +257,8 @@ func (j *Jobs) RequestApply(ctx context.Context, repo engine.Repo, branch, env, 
 
 // QueueCommand implements usecase.CommandQueue: a comment is noted once, and
 // handled until it has an outcome.
-func (j *Jobs) QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef) error {
-	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.commandTx(ctx, tx, repo, ref, "") })
+func (j *Jobs) QueueCommand(ctx context.Context, repo engine.Repo, ref engine.CommentRef, delivery string) error {
+	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.commandTx(ctx, tx, repo, ref, delivery) })
 }
 
 func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref engine.CommentRef, delivery string) error {

@@ -176,7 +176,7 @@ func (w *sweepRepoWorker) sweep(ctx context.Context, repo store.Repo) error {
 		if err != nil {
 			return err
 		}
-		if err := w.unread(ctx, site, comments, since); err != nil {
+		if err := w.unread(ctx, site, comments, since, ""); err != nil {
 			return err
 		}
 	}
@@ -204,7 +204,7 @@ func (w *unreadWorker) Work(ctx context.Context, job *river.Job[UnreadArgs]) err
 	}
 	comments, err := site.Forge.RecentComments(ctx, site.Repo, job.Args.Number)
 	if err == nil {
-		err = w.unread(ctx, site, comments, since)
+		err = w.unread(ctx, site, comments, since, job.Args.Delivery)
 	}
 	if errors.Is(err, forges.ErrNotFound) {
 		return nil
@@ -214,7 +214,7 @@ func (w *unreadWorker) Work(ctx context.Context, job *river.Job[UnreadArgs]) err
 
 // QueueUnread implements usecase.CommandQueue.
 func (g *gathering) QueueUnread(_ context.Context, repo engine.Repo, number int) error {
-	g.insert(UnreadArgs{RepoKey: repo.Key(), Number: number})
+	g.insert(UnreadArgs{RepoKey: repo.Key(), Number: number, Delivery: g.guid})
 	return nil
 }
 
@@ -230,7 +230,7 @@ func (w *sweepRepoWorker) commits(ctx context.Context, site *usecase.Site, since
 		if err != nil {
 			return err
 		}
-		if err := w.unread(ctx, site, comments, since); err != nil {
+		if err := w.unread(ctx, site, comments, since, ""); err != nil {
 			return err
 		}
 	}
@@ -258,8 +258,8 @@ func (w *sweepRepoWorker) waiting(ctx context.Context, repo engine.Repo, numbers
 }
 
 // unread queues what was written since the repository is served here and has no
-// outcome.
-func (j *Jobs) unread(ctx context.Context, site *usecase.Site, comments []forges.Comment, since time.Time) error {
+// outcome. delivery is what hinted at it, "" for a sweep.
+func (j *Jobs) unread(ctx context.Context, site *usecase.Site, comments []forges.Comment, since time.Time, delivery string) error {
 	for _, c := range comments {
 		if c.CreatedAt.Before(since) {
 			continue
@@ -271,7 +271,7 @@ func (j *Jobs) unread(ctx context.Context, site *usecase.Site, comments []forges
 		if err == nil && outcome != store.CommentReceived {
 			continue
 		}
-		if err := j.QueueCommand(ctx, site.Repo, c.Ref); err != nil {
+		if err := j.QueueCommand(ctx, site.Repo, c.Ref, delivery); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (q *Queries) FinishDelivery(ctx context.Context, db DBTX, arg FinishDeliver
 
 const getDelivery = `-- name: GetDelivery :one
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
-    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body, c.packed
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
 WHERE d.id = $1
 `
@@ -118,6 +118,7 @@ type GetDeliveryRow struct {
 	OutcomeAt    int64
 	Header       []byte
 	Body         []byte
+	Packed       bool
 }
 
 func (q *Queries) GetDelivery(ctx context.Context, db DBTX, id int64) (GetDeliveryRow, error) {
@@ -142,6 +143,7 @@ func (q *Queries) GetDelivery(ctx context.Context, db DBTX, id int64) (GetDelive
 		&i.OutcomeAt,
 		&i.Header,
 		&i.Body,
+		&i.Packed,
 	)
 	return i, err
 }
@@ -214,7 +216,7 @@ func (q *Queries) InsertDelivery(ctx context.Context, db DBTX, arg InsertDeliver
 }
 
 const insertDeliveryContent = `-- name: InsertDeliveryContent :exec
-INSERT INTO delivery_contents (delivery_id, header, body) VALUES ($1, $2, $3)
+INSERT INTO delivery_contents (delivery_id, header, body, packed) VALUES ($1, $2, $3, TRUE)
 `
 
 type InsertDeliveryContentParams struct {
@@ -223,6 +225,7 @@ type InsertDeliveryContentParams struct {
 	Body       []byte
 }
 
+// The body is packed.
 func (q *Queries) InsertDeliveryContent(ctx context.Context, db DBTX, arg InsertDeliveryContentParams) error {
 	_, err := db.ExecContext(ctx, insertDeliveryContent, arg.DeliveryID, arg.Header, arg.Body)
 	return err
@@ -283,7 +286,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, db DBTX, arg ListDeliverie
 
 const pendingDeliveries = `-- name: PendingDeliveries :many
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
-    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body, c.packed
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
 WHERE d.state = 'pending'
 ORDER BY d.id
@@ -309,6 +312,7 @@ type PendingDeliveriesRow struct {
 	OutcomeAt    int64
 	Header       []byte
 	Body         []byte
+	Packed       bool
 }
 
 func (q *Queries) PendingDeliveries(ctx context.Context, db DBTX, limit int32) ([]PendingDeliveriesRow, error) {
@@ -339,6 +343,7 @@ func (q *Queries) PendingDeliveries(ctx context.Context, db DBTX, limit int32) (
 			&i.OutcomeAt,
 			&i.Header,
 			&i.Body,
+			&i.Packed,
 		); err != nil {
 			return nil, err
 		}
@@ -400,7 +405,7 @@ func (q *Queries) ReposWithWaitingDeliveries(ctx context.Context, db DBTX) ([]Re
 
 const waitingDeliveries = `-- name: WaitingDeliveries :many
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
-    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body, c.packed
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
 WHERE d.state = 'waiting' AND d.instance = $1 AND d.repo_id = $2
 ORDER BY d.id
@@ -432,6 +437,7 @@ type WaitingDeliveriesRow struct {
 	OutcomeAt    int64
 	Header       []byte
 	Body         []byte
+	Packed       bool
 }
 
 func (q *Queries) WaitingDeliveries(ctx context.Context, db DBTX, arg WaitingDeliveriesParams) ([]WaitingDeliveriesRow, error) {
@@ -462,6 +468,7 @@ func (q *Queries) WaitingDeliveries(ctx context.Context, db DBTX, arg WaitingDel
 			&i.OutcomeAt,
 			&i.Header,
 			&i.Body,
+			&i.Packed,
 		); err != nil {
 			return nil, err
 		}

@@ -8,11 +8,12 @@ ON CONFLICT (instance, guid) DO NOTHING
 RETURNING id;
 
 -- name: InsertDeliveryContent :exec
-INSERT INTO delivery_contents (delivery_id, header, body) VALUES ($1, $2, $3);
+-- The body is packed.
+INSERT INTO delivery_contents (delivery_id, header, body, packed) VALUES ($1, $2, $3, TRUE);
 
 -- name: PendingDeliveries :many
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
-    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body, c.packed
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
 WHERE d.state = 'pending'
 ORDER BY d.id
@@ -20,7 +21,7 @@ LIMIT $1;
 
 -- name: WaitingDeliveries :many
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
-    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body, c.packed
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
 WHERE d.state = 'waiting' AND d.instance = $1 AND d.repo_id = $2
 ORDER BY d.id
@@ -31,7 +32,7 @@ SELECT DISTINCT instance, repo_id FROM deliveries WHERE state = 'waiting';
 
 -- name: GetDelivery :one
 SELECT d.id, d.instance, d.guid, d.event, d.action, d.installation, d.repo_id, d.repo_owner, d.repo_name,
-    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body
+    d.sender_id, d.sender, d.sender_bot, d.received_at, d.state, d.outcome, d.outcome_at, c.header, c.body, c.packed
 FROM deliveries d JOIN delivery_contents c ON c.delivery_id = d.id
 WHERE d.id = $1;
 

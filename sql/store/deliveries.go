@@ -193,7 +193,10 @@ func whole(row db.GetDeliveryRow) (Delivery, error) {
 		SenderID: row.SenderID, Sender: row.Sender, SenderBot: row.SenderBot, ReceivedAt: row.ReceivedAt,
 		State: row.State, Outcome: row.Outcome, OutcomeAt: row.OutcomeAt,
 	})
-	d.Body = row.Body
+	var err error
+	if d.Body, err = unpack(row.Body, row.Packed); err != nil {
+		return Delivery{}, fmt.Errorf("body of delivery %d: %w", row.ID, err)
+	}
 	if err := json.Unmarshal(row.Header, &d.Header); err != nil {
 		return Delivery{}, fmt.Errorf("header of delivery %d: %w", row.ID, err)
 	}

@@ -53,7 +53,7 @@ type Inbox struct {
 type waiter struct {
 	row    db.InsertDeliveryParams
 	header []byte
-	body   []byte
+	body   []byte // packed
 	// answer receives once; it has room, so who commits never waits for it.
 	answer chan accepted
 }
@@ -72,15 +72,15 @@ func NewInbox(d *DB, wake Wake) *Inbox {
 // Accept stores d and returns once it is durable. d.State is DeliveryPending,
 // which wakes the worker, or DeliveryIgnored with its Outcome. fresh is false
 // when this instance sent the GUID before; then nothing was stored and nobody
-// woken. When ctx ends first the delivery may still be stored. Safe for
-// concurrent use.
+// woken. When ctx ends first the delivery may still be stored; its body is
+// not looked at any more. Safe for concurrent use.
 func (b *Inbox) Accept(ctx context.Context, d Delivery) (fresh bool, err error) {
 	header, err := json.Marshal(d.Header)
 	if err != nil {
 		return false, fmt.Errorf("encoding the header of delivery %s: %w", d.GUID, err)
 	}
 	b.arrivals.note()
-	w := &waiter{row: insertParams(d), header: header, body: blob(d.Body), answer: make(chan accepted, 1)}
+	w := &waiter{row: insertParams(d), header: header, body: pack(d.Body), answer: make(chan accepted, 1)}
 	lead, err := b.enter(w)
 	if err != nil {
 		return false, err

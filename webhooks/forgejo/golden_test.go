@@ -143,7 +143,7 @@ func TestABrokenDeliveryIsRefusedByName(t *testing.T) {
 		"form encoded":                    {Event: "push", Body: `payload=%7B%7D`, Header: func(h http.Header) { h.Set("Content-Type", "application/x-www-form-urlencoded") }, Want: "set the content type of the webhook to application/json"},
 		"GitHub's header alone":           {Event: "push", Body: `{}`, Header: func(h http.Header) { h.Del("X-Gitea-Event") }, Want: "header X-Gitea-Event"},
 		"no delivery id":                  {Event: "push", Body: `{}`, Header: func(h http.Header) { h.Del("X-Gitea-Delivery") }, Want: "header X-Gitea-Delivery"},
-		"a text where a number is":        {Event: "push", Body: `{"repository":{"id":"42"}}`, Want: `repository: id: "42" is no int64`},
+		"a text where a number is":        {Event: "push", Body: `{"repository":{"id":"42"}}`, Want: `repository.id: "42" is no int64`},
 		"no repository":                   {Event: "push", Body: `{"ref":"refs/heads/main"}`, Want: "a push delivery without repository.id"},
 		"no ref":                          {Event: "push", Body: `{` + repo + `}`, Want: "a push delivery without ref"},
 		"a deleted nothing":               {Event: "delete", Body: `{` + repo + `}`, Want: "a delete delivery without ref"},

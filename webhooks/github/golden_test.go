@@ -67,7 +67,7 @@ func TestABrokenDeliveryIsRefusedByName(t *testing.T) {
 		"no delivery id":                  {Event: "push", Body: `{}`, Header: func(h http.Header) { h.Del("X-GitHub-Delivery") }, Want: "header X-GitHub-Delivery"},
 		"a delivery id of a kilobyte":     {Event: "push", Body: `{}`, Header: func(h http.Header) { h.Set("X-GitHub-Delivery", strings.Repeat("x", 1024)) }, Want: "header X-GitHub-Delivery"},
 		"a number where an object is":     {Event: "push", Body: `{"repository":1}`, Want: "repository: it is not an object"},
-		"a text where a number is":        {Event: "push", Body: `{"repository":{"id":"42"}}`, Want: `repository: id: "42" is no int64`},
+		"a text where a number is":        {Event: "push", Body: `{"repository":{"id":"42"}}`, Want: `repository.id: "42" is no int64`},
 		"a repository without an id":      {Event: "push", Body: `{"ref":"refs/heads/main","repository":{"name":"infra","owner":{"login":"acme"}}}`, Want: "a push delivery without repository.id"},
 		"no repository":                   {Event: "push", Body: `{"ref":"refs/heads/main"}`, Want: "a push delivery without repository.id"},
 		"no ref":                          {Event: "push", Body: `{` + repo + `}`, Want: "a push delivery without ref"},

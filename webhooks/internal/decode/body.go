@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,7 +34,7 @@ func Body(forge string, body []byte, member func(name string) any) error {
 		}
 		return broken(errors.New("it is not an object"))
 	}
-	if err := read(dec, member, nil); err != nil {
+	if err := read(dec, member); err != nil {
 		return broken(err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
@@ -47,60 +49,66 @@ func textDecoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// read takes members of the object dec stands before to where target says. It
-// reads to the end of the object unless enough says to stop.
-func read(dec *jsontext.Decoder, target func(string) any, enough func() bool) error {
+// read takes members of the object dec stands before to where target says, in
+// one pass to its end.
+func read(dec *jsontext.Decoder, target func(name string) any) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	for enough == nil || !enough() {
-		token, err := dec.ReadToken()
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		if token.Kind() == '}' {
-			return nil
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
+		if err := take(dec, target(name.String())); err != nil {
 			return err
-		}
-		if to := target(name); to != nil {
-			if err := take(value, to); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
 		}
 	}
-	return nil
+	_, err := dec.ReadToken()
+	return err
 }
 
 // next gives a wanted member away once: of members that share a name the first
 // counts.
 func (w Wanted) next(name string) any {
-	to := w[name]
-	delete(w, name)
+	to, ok := w[name]
+	if ok {
+		delete(w, name)
+	}
 	return to
 }
 
-func take(value jsontext.Value, target any) error {
+// take reads the value dec stands before to where it goes.
+func take(dec *jsontext.Decoder, target any) error {
+	kind := dec.PeekKind()
 	switch t := target.(type) {
-	case Wanted:
-		switch value.Kind() {
-		case 'n':
-			return nil
-		case '{':
-			return read(textDecoder(value), t.next, func() bool { return len(t) == 0 })
-		}
-		return errors.New("it is not an object")
+	case nil:
+		return dec.SkipValue()
 	case *Present:
-		*t = value.Kind() != 'n'
-		return nil
+		*t = kind != 'n'
+		return dec.SkipValue()
+	case Wanted:
+		if kind == '{' {
+			return read(dec, t.next)
+		}
+		if err := dec.SkipValue(); err != nil || kind == 'n' {
+			return err
+		}
+		return fmt.Errorf("%s: it is not an object", where(dec))
 	}
-	err := json.Unmarshal(value, target, jsontext.AllowInvalidUTF8(true))
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(value, target, jsontext.AllowInvalidUTF8(true))
 	if mismatch, ok := errors.AsType[*json.SemanticError](err); ok {
 		// In our words: the library changes its own from one process to the next.
-		return fmt.Errorf("%.32s is no %s", value, mismatch.GoType)
+		return fmt.Errorf("%s: %.32s is no %s", where(dec), value, mismatch.GoType)
 	}
 	return err
+}
+
+// where is the member dec has just read, "repository.id".
+func where(dec *jsontext.Decoder) string {
+	return strings.Join(slices.Collect(dec.StackPointer().Tokens()), ".")
 }
