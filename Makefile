@@ -15,6 +15,8 @@ OWN_TOFU := .cache/bin/tofu
 # The example payloads that the decoders are tested with; those of Go modules are
 # read from the module cache.
 EXAMPLES := .tools/webhook-examples/node_modules
+# GitHub's API document, and what holds the fake's answers to it.
+GITHUB_API := .tools/github-api/node_modules
 # The Gitea that the adapter to it is tested with.
 GITEA := .cache/bin/gitea
 export PATH := $(PATH):$(CURDIR)/.cache/bin
@@ -70,12 +72,13 @@ race: ## Tests under the race detector, where it is affordable
 	else CGO_ENABLED=1 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -Ev '$(UNRACED)'); fi
 
 .PHONY: verify
-verify: ## Prove that what is generated is current: sqlc, goldens, the chart, go.mod, the example configuration
+verify: $(GITHUB_API) ## Prove that what is generated is current (sqlc, goldens, the chart, go.mod, the example configuration), and the fake true to GitHub's document
 	$(TOOL) sqlc diff -f sql/sqlc.yaml
 	$(GO) mod tidy -diff
 	.ci/goldens
 	.ci/chart
 	$(GO) test -count=1 -run TestExampleLoadsAndNamesEverySetting ./app/config
+	$(GO) test -count=1 -tags e2e -run TestAnswersFollowGitHubsDocument ./forges/forgetest
 
 .PHONY: generate
 generate: ## Write sql/db anew from sql/queries
@@ -112,5 +115,7 @@ $(GITEA): .tools/gitea/go.mod .tools/gitea/go.sum
 		-ldflags '-s -w -X main.Version=1.26.0' code.gitea.io/gitea
 
 $(EXAMPLES): .tools/webhook-examples/package-lock.json
+$(GITHUB_API): .tools/github-api/package-lock.json
+$(EXAMPLES) $(GITHUB_API):
 	npm ci --prefix $(@D)
 	touch $@

@@ -17,19 +17,15 @@ import (
 )
 
 // nodeModules is where prism and GitHub's API document are installed.
-func nodeModules(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("CHANT_NODE_MODULES")
-	if _, err := os.Stat(filepath.Join(dir, "@octokit", "openapi")); dir == "" || err != nil {
-		t.Fatal("set CHANT_NODE_MODULES to a node_modules made by: npm install @octokit/openapi@23 @stoplight/prism-cli@5.14.2")
-	}
-	return dir
-}
+const nodeModules = "../../.tools/github-api/node_modules"
 
 // startPrism checks every request and answer against GitHub's own document.
 func startPrism(t *testing.T, upstream string) string {
 	t.Helper()
-	modules := nodeModules(t)
+	document := filepath.Join(nodeModules, "@octokit", "openapi", "generated", "api.github.com.json")
+	if _, err := os.Stat(document); err != nil {
+		t.Fatal("GitHub's API document is missing: run `npm ci --prefix .tools/github-api`")
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +34,7 @@ func startPrism(t *testing.T, upstream string) string {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	document := filepath.Join(modules, "@octokit", "openapi", "generated", "api.github.com.json")
-	cmd := exec.CommandContext(t.Context(), filepath.Join(modules, ".bin", "prism"), "proxy", document, upstream, "--host", "127.0.0.1", "--port", port)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(nodeModules, ".bin", "prism"), "proxy", document, upstream, "--host", "127.0.0.1", "--port", port)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
