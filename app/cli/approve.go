@@ -145,7 +145,7 @@ func Approve(ctx context.Context, h *Host, o ApproveOptions) error {
 		return err
 	}
 	h.sayf("approved %s at %s %s in %s by %s", done.Line.PlanDigest, done.Line.Op, done.Line.Gate, done.Line.Environment, done.Line.ResolvedBy)
-	if !done.WithDocument {
+	if !done.WithDocument && documented(act.Op, act.Gate) {
 		h.warnf("%s holds no document of this plan, so the approval covers it only where it is planned exactly alike; give the plan's report with --from", o.From)
 	}
 	h.pushed(done.Written, c)

@@ -65,7 +65,7 @@ func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApprov
 			return nil, err
 		}
 		var files []ledger.File
-		if in.Document != nil && in.Document.Verify() && digest.Same(in.Document.Digest, approval.Digest) {
+		if in.Document != nil && in.Document.Verify() && bindsDocument(in.Document, approval.Digest) {
 			if files, approval.Sources, err = approvalFiles(prefix, in.Document, in.Shown); err != nil {
 				return nil, err
 			}
@@ -78,6 +78,13 @@ func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApprov
 	})
 	out.Written = written
 	return out, err
+}
+
+// bindsDocument tells that a digest is the document's, or, as a wave's gate has it,
+// that of the set of its members (decision 14).
+func bindsDocument(doc *changeset.Document, d digest.Digest) bool {
+	set, err := changeset.SetDigest(doc.Members)
+	return digest.Same(doc.Digest, d) || err == nil && digest.Same(set, d)
 }
 
 // complete fills in what the person left to the ledger.

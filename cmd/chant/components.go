@@ -9,6 +9,10 @@ import (
 type componentsCmd struct {
 	PRPlan  prPlanCmd  `cmd:"" name:"pr-plan" help:"Plan the merge of a pull request into its base branch."`
 	PRApply prApplyCmd `cmd:"" name:"pr-apply" help:"Apply a green commit under the approvals of the merges it carries."`
+
+	FanOut  fanOutCmd        `cmd:"" name:"fan-out" help:"Roll a change out to the components it reaches, wave by wave, without a pull request."`
+	Release releaseCmd       `cmd:"" help:"Record that an artifact of a component was deployed."`
+	Status  releaseStatusCmd `cmd:"" help:"List what of each component was released last to an environment."`
 }
 
 type prPlanCmd struct {

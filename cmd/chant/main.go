@@ -24,6 +24,7 @@ type commands struct {
 	Serve      Serve         `cmd:"" help:"Serve webhooks and pages."`
 	Demo       Demo          `cmd:"" help:"Play the whole loop on this machine."`
 	Components componentsCmd `cmd:"" help:"Plan and apply the components of this checkout."`
+	Run        runCmd        `cmd:"" help:"Run one component of this checkout, or all of them, without a pull request."`
 	CI         ciCmd         `cmd:"" name:"ci" help:"Green commits, and what a CI job runs."`
 	Approve    approveCmd    `cmd:"" help:"Approve exactly one plan at a gate."`
 	Revoke     revokeCmd     `cmd:"" help:"Take back every approval of a gate, for good."`

@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/fanout"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// DeployOptions are those of what deploys components without a pull request.
+type DeployOptions struct {
+	Env    string `env:"CHANT_ENV" placeholder:"ENV" help:"Environment. Default: the only one declared, else local."`
+	Member string `placeholder:"MEMBER" help:"Workspace member; it must be the one the working directory is in."`
+	Forge  string `placeholder:"FORGE" help:"Forge to read the approvers' permissions from: github, gitlab or forgejo."`
+	JSON   bool   `name:"json" help:"Print the result as one line of JSON."`
+
+	Run RunOptions `embed:""`
+}
+
+// deployment is a deployment in a checkout, with what is removed when it is over.
+type deployment struct {
+	*usecase.Deployment
+
+	checkout    *checkout
+	commit      string
+	env, member string
+	remove      func()
+}
+
+// openDeployment opens the checkout at a commit. The gates are those that the base
+// branch declares (pr-loop §3.7).
+func (h *Host) openDeployment(ctx context.Context, o DeployOptions, rev string) (*deployment, error) {
+	c, err := h.openWith(ctx, o.Forge)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := c.resolve(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.deployTarget(ctx, c, o, commit)
+	if err != nil {
+		return nil, err
+	}
+	binds, err := c.atBase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stage, _, err := h.stage(ctx, c, o.Run, t.env)
+	if err != nil {
+		return nil, err
+	}
+	dir, remove, err := c.runDir()
+	if err != nil {
+		return nil, err
+	}
+	made, err := stage.OpenDeployment(ctx, usecase.DeployInput{
+		Site: c.site, Commit: commit, Member: t.member, Env: t.env, Binds: binds, Dir: dir, Progress: h.progress,
+	})
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	return &deployment{Deployment: made, checkout: c, commit: commit, env: t.env, member: t.member, remove: remove}, nil
+}
+
+// deployTarget finds env and member from the options and the commit's declaration.
+func (h *Host) deployTarget(ctx context.Context, c *checkout, o DeployOptions, commit string) (target, error) {
+	t := target{env: o.Env}
+	var err error
+	if t.declaration, err = c.site.Declaration(ctx, commit); err != nil {
+		return t, err
+	}
+	if t.member, err = c.member(t.declaration, o.Member); err != nil {
+		return t, err
+	}
+	return t, t.pickEnv()
+}
+
+// warn says what a person should know before components run.
+func (d *deployment) warn(h *Host, names []string) {
+	if d.AppliesOnMerge() {
+		h.warnf("merges apply to %s by themselves too; what runs here is no part of their record", d.env)
+	}
+	for _, c := range d.Components() {
+		for _, name := range names {
+			if c.Name == name && len(c.Verify) > 0 {
+				h.warnf("the verify phases of %s are not run by this version", name)
+			}
+		}
+	}
+}
+
+// deployResult is a rollout as JSON (components §2.1).
+type deployResult struct {
+	Plan             fanout.Plan                        `json:"plan"`
+	Status           fanout.Status                      `json:"status"`
+	Results          []usecase.ComponentResult          `json:"results"`
+	Completed        []string                           `json:"completed"`
+	Failed           []string                           `json:"failed"`
+	Blocked          []fanout.Skip                      `json:"blocked"`
+	ComponentOutputs map[string]map[string]digest.Value `json:"componentOutputs"` // sensitive ones left out
+	Gate             *waitingAt                         `json:"gate,omitempty"`
+	Waves            []fanout.Wave                      `json:"waves,omitempty"`
+}
+
+// waitingAt is a gate that is shut, with the line that opens it.
+type waitingAt struct {
+	usecase.GateAnswer
+
+	Approve string `json:"approve"`
+}
+
+// ended is a rollout that is over.
+type ended struct {
+	options DeployOptions
+	run     *fanout.Run
+	out     usecase.Rollout
+	from    string // directory of the plans that wait
+	failure error
+	what    string // what ran, for people
+}
+
+// finishDeploy says how a rollout ended and turns it into an exit code.
+func (h *Host) finishDeploy(e ended) error {
+	if e.failure != nil {
+		e.out.Status = fanout.Fail
+	}
+	waiting := gateOf(e.out, e.from)
+	h.sayEnd(e, waiting)
+	if e.options.JSON {
+		result := deployResult{
+			Plan: e.run.Plan, Status: e.out.Status, Results: append([]usecase.ComponentResult{}, e.out.Results...),
+			Completed: e.run.Of(fanout.OK), Failed: e.run.Of(fanout.Fail), Blocked: e.run.Blocked(),
+			ComponentOutputs: e.run.Outputs(), Gate: waiting, Waves: e.run.Waves(),
+		}
+		if err := h.compact(result); err != nil {
+			return errors.Join(e.failure, err)
+		}
+	}
+	switch {
+	case e.failure != nil:
+		return e.failure
+	case e.out.Status == fanout.Fail:
+		return &ExitError{Code: Failed}
+	case e.out.Status == fanout.Gated:
+		return &ExitError{Code: Refused}
+	}
+	return nil
+}
+
+// refusedIsFailed keeps exit code 3 to a gate that waits: what can't be run at all has
+// failed (components §2.1).
+func refusedIsFailed(err error) error {
+	if refusal, ok := errors.AsType[*usecase.Refusal](err); ok {
+		return &ExitError{Code: Failed, Err: refusal}
+	}
+	return err
+}
+
+// compact writes a result as one line of JSON.
+func (h *Host) compact(v any) error {
+	enc := json.NewEncoder(h.Stdout)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// gateOf is the gate that keeps something from running: that of the set or the wave,
+// else the first component's own.
+func gateOf(out usecase.Rollout, from string) *waitingAt {
+	if out.Gate != nil {
+		if out.Waiting == nil {
+			from = ""
+		}
+		return &waitingAt{GateAnswer: *out.Gate, Approve: approveLine(*out.Gate, from)}
+	}
+	for _, r := range out.Results {
+		if r.Gate != nil {
+			return &waitingAt{GateAnswer: *r.Gate, Approve: approveLine(*r.Gate, "")}
+		}
+	}
+	return nil
+}
+
+// approveLine opens a gate of a deployment. from is the directory that holds what is
+// approved, "" where the digest binds all of it.
+func approveLine(g usecase.GateAnswer, from string) string {
+	line := fmt.Sprintf("chant approve %s %s --env %s --plan %s", g.Op, g.Gate, g.Env, g.Digest)
+	if g.Member != "" {
+		line += " --member " + g.Member
+	}
+	if from != "" {
+		line += " --from " + from
+	}
+	return line
+}
+
+// keepWaiting leaves the plans of a wave that waits where whoever approves finds them,
+// for a look and for --from.
+func (h *Host) keepWaiting(dir string, w *usecase.WavePlan) error {
+	shown, err := json.MarshalIndent(w.Shown(), "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing what waits: %w", err)
+	}
+	dir = h.path(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // an artifact's directory
+		return fmt.Errorf("making the directory of what waits: %w", err)
+	}
+	for name, content := range map[string][]byte{changeSet: w.Document.JSON(), shownFile: append(shown, '\n')} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil { //nolint:gosec // an artifact
+			return fmt.Errorf("writing what waits: %w", err)
+		}
+	}
+	return nil
+}
+
+// readRecord reads an attempt record, nil where there is no file yet.
+func (h *Host) readRecord(file string) (*fanout.Record, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(h.path(file))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	record, err := fanout.ParseRecord(text)
+	if err != nil {
+		return nil, fmt.Errorf("--resume %s: %w", file, err)
+	}
+	return &record, nil
+}
+
+// saveRecord replaces an attempt record whole, so that whoever reads it meets an old
+// or a new one and never a half. It holds outputs, so it is its owner's alone.
+func (h *Host) saveRecord(file string) func(fanout.Record) error {
+	if file == "" {
+		return nil
+	}
+	return func(r fanout.Record) error {
+		text, err := r.JSON()
+		if err != nil {
+			return err
+		}
+		path := h.path(file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a directory
+			return fmt.Errorf("writing the attempt record: %w", err)
+		}
+		half := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+		if err := os.WriteFile(half, text, 0o600); err != nil {
+			return fmt.Errorf("writing the attempt record: %w", err)
+		}
+		if err := os.Rename(half, path); err != nil {
+			return fmt.Errorf("writing the attempt record: %w", err)
+		}
+		return nil
+	}
+}
+
+// documented tells that the gates of an op bind plans that a report directory holds.
+// Any other gate's digest binds all there is.
+func documented(op, gate string) bool {
+	_, _, pull := project.PullOf(op)
+	return pull || strings.HasPrefix(op, "green-") || op == usecase.FanOutOp && strings.Contains(gate, "-wave-")
+}

@@ -1,0 +1,269 @@
+package usecase
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/fanout"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// StepStatus is how a step ended (components §2.3).
+type StepStatus string
+
+// The ends of a step. RollbackOptedOut: it was carried out, the component failed
+// later, and nothing takes it back.
+const (
+	StepOK           StepStatus = "ok"
+	StepFailed       StepStatus = "fail"
+	StepSkipped      StepStatus = "skipped"
+	RollbackOptedOut StepStatus = "rollback-opted-out"
+)
+
+// StepRecord is one step of a component that ran, or did not. What a step put out is
+// in the component's outputs.
+type StepRecord struct {
+	Component  string     `json:"component"`
+	Phase      string     `json:"phase"`
+	Kind       string     `json:"kind"`
+	Status     StepStatus `json:"status"`
+	DurationMs int64      `json:"durationMs"`
+	Note       string     `json:"note,omitempty"`
+	Error      string     `json:"error,omitempty"`
+}
+
+// ComponentResult is how one component ended.
+type ComponentResult struct {
+	Component string        `json:"component"`
+	OK        bool          `json:"ok"`
+	Status    fanout.Status `json:"status"`
+	Records   []StepRecord  `json:"records"`
+	Gate      *GateAnswer   `json:"gate,omitempty"` // its own gate, where it stopped there
+}
+
+// Problem is the first error of the component, "" for none.
+func (r ComponentResult) Problem() string {
+	for _, s := range r.Records {
+		if s.Status == StepFailed {
+			return s.Error
+		}
+	}
+	return ""
+}
+
+// componentRun is one component being run.
+type componentRun struct {
+	*Deployment
+
+	c *project.Component
+	// planned are steps planned before, by index; without them each is planned when
+	// it is reached.
+	planned map[int]*member
+	source  digest.Digest // what the component is made from
+
+	mu      sync.Mutex
+	phases  map[string]digest.Value
+	outputs map[string]engine.Output
+	records []StepRecord
+	done    []doneStep
+	gate    *GateAnswer
+}
+
+// doneStep is a step that was carried out.
+type doneStep struct {
+	phase string
+	step  project.Step
+}
+
+// stepAt is a step of a phase, with its index in Component.Steps.
+type stepAt struct {
+	step  project.Step
+	index int
+}
+
+// runComponent runs a component's phases in order. A failure unwinds what this
+// component did; a gate that is shut stops it where it is.
+func (d *Deployment) runComponent(ctx context.Context, c *project.Component, planned map[int]*member, source digest.Digest) ComponentResult {
+	r := &componentRun{Deployment: d, c: c, planned: planned, source: source, phases: map[string]digest.Value{}, outputs: map[string]engine.Output{}}
+	end, at := fanout.OK, 0
+	for _, p := range c.Deploy {
+		if end == fanout.OK {
+			end = r.phase(ctx, p, at)
+		} else {
+			r.skip(p)
+		}
+		at += countSteps(p)
+	}
+	switch end {
+	case fanout.OK:
+		d.keepOutputs(c.Name, read{values: r.outputs})
+	case fanout.Fail:
+		r.unwind(context.WithoutCancel(ctx))
+	}
+	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate}
+}
+
+func countSteps(p project.DeployPhase) int {
+	return len((&project.Component{Deploy: []project.DeployPhase{p}}).Steps())
+}
+
+// phase runs one phase; at is the index of its first step. In order, the first step
+// that does not end well keeps the rest from running; in parallel all run.
+func (r *componentRun) phase(ctx context.Context, p project.DeployPhase, at int) fanout.Status {
+	var places []stepAt
+	for _, s := range p.Steps {
+		places = append(places, stepAt{s, at})
+		at += countSteps(project.DeployPhase{Steps: []project.Step{s}})
+	}
+	if p.Parallel {
+		ends := make([]fanout.Status, len(places))
+		var wg sync.WaitGroup
+		for i, at := range places {
+			wg.Go(func() { ends[i] = r.step(ctx, p.Name, at) })
+		}
+		wg.Wait()
+		return worst(ends)
+	}
+	end := fanout.OK
+	for _, at := range places {
+		if end != fanout.OK {
+			r.skip(project.DeployPhase{Name: p.Name, Steps: []project.Step{at.step}})
+			continue
+		}
+		end = r.step(ctx, p.Name, at)
+	}
+	return end
+}
+
+func worst(ends []fanout.Status) fanout.Status {
+	for _, bad := range []fanout.Status{fanout.Fail, fanout.Gated} {
+		if slices.Contains(ends, bad) {
+			return bad
+		}
+	}
+	return fanout.OK
+}
+
+// skip records the steps of a phase that is not reached.
+func (r *componentRun) skip(p project.DeployPhase) {
+	for _, s := range p.Steps {
+		if s.Phase != nil {
+			r.skip(*s.Phase)
+			continue
+		}
+		r.record(StepRecord{Phase: p.Name, Kind: s.Kind, Status: StepSkipped})
+	}
+}
+
+func (r *componentRun) step(ctx context.Context, phase string, at stepAt) fanout.Status {
+	switch {
+	case at.step.Phase != nil:
+		return r.phase(ctx, *at.step.Phase, at.index)
+	case at.step.Gate != nil:
+		return r.askGate(ctx, phase, at.step)
+	}
+	start := r.Now()
+	outputs, err := r.terraform(ctx, at)
+	if err != nil {
+		r.fail(ctx, phase, at.step.Kind, start, err)
+		return fanout.Fail
+	}
+	r.mergeOutputs(phase, outputs)
+	r.mu.Lock()
+	r.done = append(r.done, doneStep{phase, at.step})
+	r.mu.Unlock()
+	r.record(StepRecord{Phase: phase, Kind: at.step.Kind, Status: StepOK, DurationMs: r.since(start)})
+	return fanout.OK
+}
+
+// terraform plans the step, where that was not done before, and applies that plan.
+func (r *componentRun) terraform(ctx context.Context, at stepAt) (map[string]engine.Output, error) {
+	if r.planned != nil {
+		m := r.planned[at.index]
+		if m == nil {
+			return nil, refusef("%s:%d: no plan of this step was approved", at.step.File, at.step.Line)
+		}
+		return r.applyStep(ctx, m)
+	}
+	m := r.member(r.c, at.index, at.step)
+	r.mu.Lock()
+	phases := make(map[string]digest.Value, len(r.phases))
+	for name, v := range r.phases {
+		phases[name] = v
+	}
+	r.mu.Unlock()
+	if err := r.planStep(ctx, m, phases); err != nil {
+		return nil, err
+	}
+	return r.applyStep(ctx, m)
+}
+
+// askGate asks one of the component's own gates. It binds the composition and what it
+// is made from, since a plan is made only behind it.
+func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step) fanout.Status {
+	start := r.Now()
+	d, err := r.c.DeployDigest(r.in.Env, r.policy.Env.Vars, r.source.String())
+	if err == nil {
+		var answer GateAnswer
+		answer, err = r.ask(ctx, question{op: r.c.Name, gate: s.Gate.Name, base: s.Gate.Name, digest: d, timeout: s.Gate.Timeout, what: s.Gate.Description})
+		if err == nil && answer.Approved {
+			r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepOK, DurationMs: r.since(start)})
+			return fanout.OK
+		}
+		if err == nil {
+			r.mu.Lock()
+			r.gate = &answer
+			r.mu.Unlock()
+			r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepSkipped, DurationMs: r.since(start), Note: answer.Reason})
+			return fanout.Gated
+		}
+	}
+	r.fail(ctx, phase, s.Kind, start, err)
+	return fanout.Fail
+}
+
+// unwind takes back what the component did, the last step first, then runs its
+// rollback phases from the last to the first. Neither stops at an error, and what
+// other components did stays (components §2.3, seed 001). Under a gate of plans
+// nothing is applied here: nobody approved a rollback's plan.
+func (r *componentRun) unwind(ctx context.Context) {
+	for _, done := range slices.Backward(r.done) {
+		why := "a terraform-apply has no rollback; what it applied stays"
+		if n := done.step.Input.Get("noRollback"); n != nil && n.Text != "" {
+			why = n.Text
+		}
+		r.record(StepRecord{Phase: done.phase, Kind: done.step.Kind, Status: RollbackOptedOut, Note: why})
+	}
+	for _, p := range slices.Backward(r.c.Rollback) {
+		if r.planned != nil {
+			r.skip(p)
+			continue
+		}
+		r.say("%s: rolling back: %s", r.c.Name, p.Name)
+		undo := &project.Component{Deploy: []project.DeployPhase{p}}
+		for _, s := range undo.Steps() {
+			// Steps of a rollback have no index in deploy; none of them was planned.
+			_ = r.step(ctx, p.Name, stepAt{s, -1})
+		}
+	}
+}
+
+// fail records that a step failed, in words for people.
+func (r *componentRun) fail(ctx context.Context, phase, kind string, start time.Time, err error) {
+	words := r.Words(ctx, err)
+	r.say("%s failed: %s", r.c.Name, words)
+	r.record(StepRecord{Phase: phase, Kind: kind, Status: StepFailed, DurationMs: r.since(start), Error: words})
+}
+
+func (r *componentRun) record(s StepRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.Component = r.c.Name
+	r.records = append(r.records, s)
+}
+
+func (d *Deployment) since(start time.Time) int64 { return d.Now().Sub(start).Milliseconds() }

@@ -1,0 +1,118 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// FanOutOp is the op of the gates of a fan-out.
+const FanOutOp = "fan-out"
+
+// GateAnswer is how a gate of a deployment stands.
+type GateAnswer struct {
+	Op         string        `json:"op"`
+	Gate       string        `json:"gate"`
+	Env        string        `json:"env"`
+	Member     string        `json:"member,omitempty"`
+	Digest     digest.Digest `json:"digest"`
+	Approved   bool          `json:"approved"`
+	ApprovedBy []string      `json:"approvedBy,omitempty"`
+	// Other is another digest that is approved at the gate.
+	Other     string `json:"otherApproved,omitempty"`
+	Reason    string `json:"reason,omitempty"` // why it is shut
+	ExpiresAt string `json:"expiresAt,omitempty"`
+	Warning   string `json:"warning,omitempty"` // of the ledger
+}
+
+// question is one gate asked about one digest.
+type question struct {
+	op, gate string
+	// base is the gate's own name without a wave's number: a rule for it binds every
+	// wave of it (pr-loop §3.7).
+	base    string
+	digest  digest.Digest
+	timeout time.Duration
+	what    string // description, for who approves
+	// side is the plan the digest is of, nil where it is of no plan; an approval then
+	// has to be given for the sources it was made from (pr-loop §5.11).
+	side    *cover.Side
+	nothing map[string]bool
+}
+
+// ask decides a gate on the ledger and, when it is shut, records that it waits.
+func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
+	answer := GateAnswer{Op: q.op, Gate: q.gate, Env: d.in.Env, Member: d.in.Member, Digest: q.digest}
+	prefix := prefixOf(d.in.Member)
+	policy := d.gatePolicy(q)
+	query := d.query(policy, q.op, q.digest)
+	who := d.in.Site.approvers(policy.Env, nil)
+	var decision gate.Decision
+	written, err := d.in.Site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		var lines []gate.Record
+		var err error
+		if decision, lines, err = decide(ctx, snap, prefix, query, who); err != nil {
+			return nil, err
+		}
+		if decision.Standing != nil {
+			answer.ExpiresAt = decision.Standing.ExpiresAt
+		}
+		if decision.Satisfied || !decision.NeedsPending {
+			return nil, nil
+		}
+		pending := gate.NewPending(query, lines, q.timeout, q.what)
+		answer.ExpiresAt = pending.ExpiresAt
+		return []ledger.File{{Path: gate.Path(prefix, q.op), Content: pending.Line(), Append: true}}, nil
+	})
+	if err != nil {
+		return answer, err
+	}
+	answer.Warning = written.Warning
+	answer.take(decision, q)
+	return answer, nil
+}
+
+// gatePolicy is the policy of one gate: the env's approvers, and every rule declared
+// for the gate or, of a wave's, for the gate it is a wave of.
+func (d *Deployment) gatePolicy(q question) Policy {
+	p := d.policy
+	p.Env.WaveGate = ""
+	p.Env.Gate = q.base
+	p.Refuse = p.Env.Unenforced(d.in.Binds)
+	if p.ReviewRules {
+		p.Refuse = append(p.Refuse, "requireReview, as there is no pull request whose reviews could count")
+	}
+	p.Env.Gate = q.gate
+	return p
+}
+
+// take says what a decision comes to.
+func (a *GateAnswer) take(d gate.Decision, q question) {
+	switch {
+	case d.Satisfied && q.uncovered(d.Record.Sources):
+		a.Reason = "the approval does not say for which sources it was given, or it was given for others; approve again with --from and the directory this run wrote"
+	case d.Satisfied:
+		a.Approved, a.ApprovedBy, a.ExpiresAt = true, d.ApprovedBy, ""
+	case len(d.Unenforced) > 0:
+		a.Reason = report.NotEnforcedMessage(d.Unenforced)
+	case len(d.Refusals) > 0:
+		a.Reason = report.NotAReviewerMessage(d.Refusals)
+	case d.Mismatch != nil:
+		a.Other = d.Mismatch.PlanDigest.String()
+		a.Reason = fmt.Sprintf("the plan changed after it was approved: approved %s, planned now %s", d.Mismatch.PlanDigest, q.digest)
+	default:
+		a.Reason = "nobody approved it yet"
+	}
+}
+
+// uncovered tells that an approval of the very digest does not say enough about the
+// plan to apply it.
+func (q question) uncovered(sources string) bool {
+	return q.side != nil && !cover.UnderApproval(*q.side, sources, q.nothing).Complete()
+}

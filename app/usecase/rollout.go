@@ -1,0 +1,172 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/fanout"
+	"github.com/chant-bot/chant/engine/gate"
+)
+
+// RolloutInput says how the waves of a fan-out are run.
+type RolloutInput struct {
+	Run     *fanout.Run
+	Sources map[string]digest.Digest // by component, as Sources gives them
+	// Gate is asked once for everything, WaveGate for each wave's plans; "" for
+	// neither, and never both.
+	Gate, WaveGate string
+	Wave           int // the only wave to run, from 1; 0 for all
+	// StopAfterFailure starts no wave after one in which a component failed.
+	StopAfterFailure bool
+	// Save keeps how far the run came: before the first step, after every component
+	// and every wave. nil keeps nothing.
+	Save func(fanout.Record) error
+}
+
+// Rollout is how the waves ended.
+type Rollout struct {
+	Status  fanout.Status
+	Results []ComponentResult
+	// Gate is the gate of the set or of a wave that is shut: nothing it guards ran.
+	Gate *GateAnswer
+	// Waiting is the wave that waits there, as it was planned.
+	Waiting *WavePlan
+}
+
+// rollout is one RollOut under way.
+type rollout struct {
+	*Deployment
+
+	in RolloutInput
+
+	mu     sync.Mutex // guards what follows, and the run
+	result Rollout
+	saved  error
+}
+
+// RollOut runs what is due, wave by wave, the components of a wave side by side. A
+// failure blocks what follows it and nothing else (pr-loop §7.3).
+func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, error) {
+	r := &rollout{Deployment: d, in: in}
+	if in.Wave > 0 {
+		if err := in.Run.LeftBefore(in.Wave); err != nil {
+			return Rollout{}, err
+		}
+	}
+	if err := r.save(); err != nil {
+		return Rollout{}, err
+	}
+	var err error
+	if r.due() {
+		err = d.Deploy(ctx, func() error { return r.waves(ctx) })
+	}
+	r.result.Status = in.Run.Status(r.result.Gate != nil)
+	return r.result, err
+}
+
+// wanted are the numbers of the waves to run.
+func (r *rollout) wanted() []int {
+	var waves []int
+	for k := range r.in.Run.Plan.Waves {
+		if r.in.Wave == 0 || r.in.Wave == k+1 {
+			waves = append(waves, k+1)
+		}
+	}
+	return waves
+}
+
+func (r *rollout) due() bool {
+	for _, k := range r.wanted() {
+		if len(r.in.Run.Due(k)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *rollout) waves(ctx context.Context) error {
+	if open, err := r.setGate(ctx); err != nil || !open {
+		return err
+	}
+	for _, k := range r.wanted() {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped before wave %d: %w", k, err)
+		}
+		due := r.in.Run.Due(k)
+		if len(due) == 0 {
+			continue
+		}
+		if err := r.lease.Renew(ctx); err != nil {
+			return fmt.Errorf("renewing the lease of env %s: %w", r.Deployment.in.Env, err)
+		}
+		r.say("wave %d: %s", k, strings.Join(due, ", "))
+		r.readUpstreams(ctx, due)
+		open, err := r.wave(ctx, k, due)
+		if err := errors.Join(err, r.saved); err != nil || !open {
+			return err
+		}
+		if r.in.StopAfterFailure && r.in.Run.Status(false) == fanout.Fail {
+			return nil
+		}
+	}
+	return nil
+}
+
+// wave runs one wave. It is not open when its gate is shut: then nothing of it ran.
+func (r *rollout) wave(ctx context.Context, k int, due []string) (open bool, err error) {
+	if r.in.WaveGate == "" {
+		r.run(ctx, due, nil)
+		return true, nil
+	}
+	return r.gatedWave(ctx, k, due)
+}
+
+// run runs components side by side; planned are their plans where they were made
+// before.
+func (r *rollout) run(ctx context.Context, names []string, planned map[string]map[int]*member) {
+	each(r.doing.driver.Parallel(), names, func(name string) {
+		result := r.runComponent(ctx, r.components[name], planned[name], r.in.Sources[name])
+		r.settle(result)
+	})
+}
+
+// settle keeps how a component ended.
+func (r *rollout) settle(result ComponentResult) {
+	outputs := r.plain(result.Component)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.in.Run.Settle(result.Component, result.Status, outputs)
+	r.result.Results = append(r.result.Results, result)
+	r.say("%s: %s", result.Component, result.Status)
+	if err := r.save(); err != nil {
+		r.saved = err
+	}
+}
+
+func (r *rollout) save() error {
+	if r.in.Save == nil {
+		return nil
+	}
+	return r.in.Save(r.in.Run.Record())
+}
+
+// setGate asks the gate of everything, once, before anything runs. Its digest names
+// what is rolled out and what that is made from.
+func (r *rollout) setGate(ctx context.Context) (open bool, err error) {
+	if r.in.Gate == "" {
+		return true, nil
+	}
+	plan := r.in.Run.Plan
+	answer, err := r.ask(ctx, question{
+		op: FanOutOp, gate: r.in.Gate, base: r.in.Gate, digest: plan.Digest, timeout: gate.DefaultTimeout,
+		what: fmt.Sprintf("%d components in %d waves: %s", len(plan.Order()), len(plan.Waves), strings.Join(plan.Order(), ", ")),
+	})
+	if err == nil && !answer.Approved {
+		r.result.Gate = &answer
+	}
+	return answer.Approved, err
+}
