@@ -203,6 +203,22 @@ func TestMalformedTreeIsAnError(t *testing.T) {
 	}
 }
 
+func TestADirectoryFollowsFilesAndDirectoriesThatItsNameBegins(t *testing.T) {
+	t.Parallel()
+	entries := []entry{
+		{mode: modeTree, name: "app-old"}, {mode: modeFile, name: "app.component.json"}, {mode: modeTree, name: "app"}, {mode: modeFile, name: "b"},
+	}
+	tr, err := parseTree(rawTree(t, entries...), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range entries {
+		if got, found := tr.find(want.name); !found || got.mode != want.mode {
+			t.Errorf("%s: %+v, %v", want.name, got, found)
+		}
+	}
+}
+
 func FuzzParseTree(f *testing.F) {
 	f.Add([]byte("100644 a\x00" + strings.Repeat("x", 20)))
 	f.Add([]byte("40000 a\x00" + strings.Repeat("x", 20) + "100644 b\x00" + strings.Repeat("\x00", 20)))

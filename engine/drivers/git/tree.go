@@ -66,7 +66,8 @@ func parseTree(raw []byte, idSize int) (*tree, error) {
 		}
 		t.starts = append(t.starts, int32(at))
 		if n := len(t.starts); n > 1 {
-			_, name, isTree := t.name(n - 1)
+			// Not t.name, which takes the last entry for all that is left.
+			name, isTree := raw[at+space+1:at+space+end], string(raw[at:at+space]) == modeTree
 			if t.compare(n-2, name, isTree) >= 0 {
 				return nil, fmt.Errorf("%w: %q is not in its place", errBadTree, name)
 			}
