@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/chant-bot/chant/app/usecase"
@@ -28,6 +29,9 @@ type ReleaseOptions struct {
 func Release(ctx context.Context, h *Host, o ReleaseOptions) error {
 	c, t, err := h.openReleases(ctx, o.Env, o.Member)
 	if err != nil {
+		return err
+	}
+	if err := c.declares(ctx, t.member, o.Component); err != nil {
 		return err
 	}
 	r, err := h.releaseOf(ctx, c, o)
@@ -56,6 +60,32 @@ func (h *Host) openReleases(ctx context.Context, env, member string) (*checkout,
 	}
 	t, err := h.deployTarget(ctx, c, DeployOptions{Env: env, Member: member}, head)
 	return c, t, err
+}
+
+// declares refuses a component that the commit checked out does not declare: a misspelt
+// name would be a release that nobody finds.
+func (c *checkout) declares(ctx context.Context, member, component string) error {
+	head, err := c.resolve(ctx, "HEAD")
+	if err != nil {
+		return err
+	}
+	dir, remove, err := c.runDir()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	files, err := c.site.Checkout(ctx, head, filepath.Join(dir, "tree"))
+	if err != nil {
+		return err
+	}
+	for _, p := range files.Workspace.Projects {
+		for _, declared := range p.Components {
+			if p.Member == member && declared.Name == component {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("component %q is not declared in this checkout; correct --component", component)
 }
 
 // releaseOf fills in what the person left out.

@@ -61,11 +61,6 @@ func (h *Host) runComponents(ctx context.Context, o RunOfOptions) error {
 // selectRun selects the components of a run and refuses, before any of them runs, one
 // that this version can't run.
 func (d *deployment) selectRun(name string) (graph.Selection, error) {
-	if name != allComponents {
-		if err := d.Runnable([]string{name}); err != nil {
-			return graph.Selection{}, err
-		}
-	}
 	var enabled []string
 	for _, c := range d.Components() {
 		switch {
@@ -77,7 +72,7 @@ func (d *deployment) selectRun(name string) (graph.Selection, error) {
 	}
 	if name != allComponents {
 		// Alone: what it follows is not run, and its outputs are read as they stand.
-		return graph.Selection{Changed: []string{name}, Waves: [][]string{{name}}}, nil
+		return graph.Selection{Changed: []string{name}, Waves: [][]string{{name}}}, d.Runnable([]string{name})
 	}
 	s, err := graph.SelectChanges(d.Components(), graph.Changes{Components: enabled})
 	if err != nil {
