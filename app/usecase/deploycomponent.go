@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -191,10 +192,7 @@ func (r *componentRun) terraform(ctx context.Context, at stepAt) (map[string]eng
 	}
 	m := r.member(r.c, at.index, at.step)
 	r.mu.Lock()
-	phases := make(map[string]digest.Value, len(r.phases))
-	for name, v := range r.phases {
-		phases[name] = v
-	}
+	phases := maps.Clone(r.phases)
 	r.mu.Unlock()
 	if err := r.planStep(ctx, m, phases); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -65,6 +66,10 @@ func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, err
 		err = d.Deploy(ctx, func() error { return r.waves(ctx) })
 	}
 	r.result.Status = in.Run.Status(r.result.Gate != nil)
+	order := in.Run.Plan.Order()
+	slices.SortFunc(r.result.Results, func(a, b ComponentResult) int {
+		return slices.Index(order, a.Component) - slices.Index(order, b.Component)
+	})
 	return r.result, err
 }
 
