@@ -72,6 +72,8 @@ type componentRun struct {
 	records []StepRecord
 	done    []doneStep
 	gate    *GateAnswer
+	started bool // an apply was started
+	unseen  bool // how one ended was not seen: it may still run
 }
 
 // doneStep is a step that was carried out.
@@ -103,7 +105,7 @@ func (d *Deployment) runComponent(ctx context.Context, c *project.Component, pla
 	case fanout.OK:
 		d.keepOutputs(c.Name, read{values: r.outputs})
 	case fanout.Fail:
-		r.unwind(context.WithoutCancel(ctx))
+		r.unwind(ctx)
 	}
 	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate}
 }
@@ -174,9 +176,7 @@ func (r *componentRun) step(ctx context.Context, phase string, at stepAt) fanout
 		return fanout.Fail
 	}
 	r.mergeOutputs(phase, outputs)
-	r.mu.Lock()
-	r.done = append(r.done, doneStep{phase, at.step})
-	r.mu.Unlock()
+	r.note(func() { r.done = append(r.done, doneStep{phase, at.step}) })
 	r.record(StepRecord{Phase: phase, Kind: at.step.Kind, Status: StepOK, DurationMs: r.since(start)})
 	return fanout.OK
 }
@@ -213,9 +213,7 @@ func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step
 			return fanout.OK
 		}
 		if err == nil {
-			r.mu.Lock()
-			r.gate = &answer
-			r.mu.Unlock()
+			r.note(func() { r.gate = &answer })
 			r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepSkipped, DurationMs: r.since(start), Note: answer.Reason})
 			return fanout.Gated
 		}
@@ -226,8 +224,9 @@ func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step
 
 // unwind takes back what the component did, the last step first, then runs its
 // rollback phases from the last to the first. Neither stops at an error, and what
-// other components did stays (components §2.3, seed 001). Under a gate of plans
-// nothing is applied here: nobody approved a rollback's plan.
+// other components did stays (components §2.3, seed 001). No rollback phase runs where
+// nothing was applied, beside an apply that may still run, for whoever interrupts, and
+// under a gate of plans, since nobody approved what it would do.
 func (r *componentRun) unwind(ctx context.Context) {
 	for _, done := range slices.Backward(r.done) {
 		why := "a terraform-apply has no rollback; what it applied stays"
@@ -236,8 +235,9 @@ func (r *componentRun) unwind(ctx context.Context) {
 		}
 		r.record(StepRecord{Phase: done.phase, Kind: done.step.Kind, Status: RollbackOptedOut, Note: why})
 	}
+	wanted := r.started && !r.unseen && r.planned == nil && ctx.Err() == nil
 	for _, p := range slices.Backward(r.c.Rollback) {
-		if r.planned != nil {
+		if !wanted {
 			r.skip(p)
 			continue
 		}
@@ -245,7 +245,7 @@ func (r *componentRun) unwind(ctx context.Context) {
 		undo := &project.Component{Deploy: []project.DeployPhase{p}}
 		for _, s := range undo.Steps() {
 			// Steps of a rollback have no index in deploy; none of them was planned.
-			_ = r.step(ctx, p.Name, stepAt{s, -1})
+			_ = r.step(context.WithoutCancel(ctx), p.Name, stepAt{s, -1})
 		}
 	}
 }
@@ -258,10 +258,15 @@ func (r *componentRun) fail(ctx context.Context, phase, kind string, start time.
 }
 
 func (r *componentRun) record(s StepRecord) {
+	s.Component = r.c.Name
+	r.note(func() { r.records = append(r.records, s) })
+}
+
+// note changes what the steps of a parallel phase share.
+func (r *componentRun) note(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.Component = r.c.Name
-	r.records = append(r.records, s)
+	change()
 }
 
 func (d *Deployment) since(start time.Time) int64 { return d.Now().Sub(start).Milliseconds() }

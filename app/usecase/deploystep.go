@@ -62,8 +62,8 @@ func (d *Deployment) resolve(m *member, phases map[string]digest.Value) (map[str
 
 // applyStep applies exactly the saved plan of a step and returns the outputs its root
 // has then.
-func (d *Deployment) applyStep(ctx context.Context, m *member) (map[string]engine.Output, error) {
-	plan := m.planned.Planned
+func (r *componentRun) applyStep(ctx context.Context, m *member) (map[string]engine.Output, error) {
+	d, plan := r.Deployment, m.planned.Planned
 	defer d.planning.trees.drop(m.name)
 	if d.nothingToApply(m) {
 		d.say("%s: no changes", m.name)
@@ -76,6 +76,7 @@ func (d *Deployment) applyStep(ctx context.Context, m *member) (map[string]engin
 	target.RunDir, target.Ready = plan.Target.RunDir, d.lease.Live
 	plan.Target = target
 	d.say("applying %s", m.name)
+	r.note(func() { r.started = true })
 	outcome, err := d.doing.driver.Apply(context.WithoutCancel(ctx), plan, func(line string) { d.say("%s: %s", m.name, line) })
 	if !outcome.Unknown {
 		d.doing.trees.drop(m.name) // else its process may still be there
@@ -84,6 +85,7 @@ func (d *Deployment) applyStep(ctx context.Context, m *member) (map[string]engin
 	case err != nil:
 		return nil, err
 	case outcome.Unknown:
+		r.note(func() { r.unseen = true })
 		return nil, refusef("how the apply of %s ended was not seen; look at what it left before running this again", m.name)
 	case outcome.Moved, outcome.Error != "":
 		text := outcome.Error

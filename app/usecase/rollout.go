@@ -17,8 +17,8 @@ import (
 type RolloutInput struct {
 	Run     *fanout.Run
 	Sources map[string]digest.Digest // by component, as Sources gives them
-	// Gate is asked once for everything, WaveGate for each wave's plans; "" for
-	// neither, and never both.
+	// Gate is asked for everything, WaveGate for each wave's plans; "" for neither,
+	// and never both.
 	Gate, WaveGate string
 	Wave           int // the only wave to run, from 1; 0 for all
 	// StopAfterFailure starts no wave after one in which a component failed.
@@ -94,9 +94,6 @@ func (r *rollout) due() bool {
 }
 
 func (r *rollout) waves(ctx context.Context) error {
-	if open, err := r.setGate(ctx); err != nil || !open {
-		return err
-	}
 	for _, k := range r.wanted() {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped before wave %d: %w", k, err)
@@ -107,6 +104,9 @@ func (r *rollout) waves(ctx context.Context) error {
 		}
 		if err := r.lease.Renew(ctx); err != nil {
 			return fmt.Errorf("renewing the lease of env %s: %w", r.Deployment.in.Env, err)
+		}
+		if open, err := r.setGate(ctx); err != nil || !open {
+			return err
 		}
 		r.say("wave %d: %s", k, strings.Join(due, ", "))
 		r.readUpstreams(ctx, due)
@@ -124,19 +124,25 @@ func (r *rollout) waves(ctx context.Context) error {
 // wave runs one wave. It is not open when its gate is shut: then nothing of it ran.
 func (r *rollout) wave(ctx context.Context, k int, due []string) (open bool, err error) {
 	if r.in.WaveGate == "" {
-		r.run(ctx, due, nil)
-		return true, nil
+		return true, r.run(ctx, due, nil)
 	}
 	return r.gatedWave(ctx, k, due)
 }
 
 // run runs components side by side; planned are their plans where they were made
-// before.
-func (r *rollout) run(ctx context.Context, names []string, planned map[string]map[int]*member) {
+// before. An interruption lets run what began and is an error.
+func (r *rollout) run(ctx context.Context, names []string, planned map[string]map[int]*member) error {
 	each(r.doing.driver.Parallel(), names, func(name string) {
+		if ctx.Err() != nil {
+			return // interrupted before it began: it is still due
+		}
 		result := r.runComponent(ctx, r.components[name], planned[name], r.in.Sources[name])
 		r.settle(result)
 	})
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("interrupted: %w", err)
+	}
+	return nil
 }
 
 // settle keeps how a component ended.
@@ -159,8 +165,9 @@ func (r *rollout) save() error {
 	return r.in.Save(r.in.Run.Record())
 }
 
-// setGate asks the gate of everything, once, before anything runs. Its digest names
-// what is rolled out and what that is made from.
+// setGate asks the gate of everything, whose digest names what is rolled out and what
+// that is made from. It is asked before every wave, so that an approval taken back
+// stops what has not started (soundness I2).
 func (r *rollout) setGate(ctx context.Context) (open bool, err error) {
 	if r.in.Gate == "" {
 		return true, nil

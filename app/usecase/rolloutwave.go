@@ -71,7 +71,9 @@ func (r *rollout) gatedWave(ctx context.Context, k int, due []string) (open bool
 			return false, r.save()
 		}
 	}
-	r.run(ctx, planned, w.plans)
+	if err := r.run(ctx, planned, w.plans); err != nil {
+		return false, err
+	}
 	r.endWave(wave, due)
 	return true, r.save()
 }
