@@ -166,16 +166,19 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, planners *drivers, no
 	if err != nil {
 		return nil, err
 	}
+	closing, closed := context.WithCancel(context.Background())
 	server := &httpd.Server{
 		Webhooks: s.receivers(where),
 		Listed:   where.reached, Facts: kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
-		Ready: s.ready, Log: s.log, Metrics: s.measured(where, planners),
+		Ready: s.ready, Log: s.log, Metrics: s.measured(where, planners), Ticks: httpd.EverySecond, Closing: closing.Done(),
 	}
-	return &http.Server{
+	served := &http.Server{
 		Addr: s.config.Listen, Handler: server.Handler(),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-	}, nil
+	}
+	served.RegisterOnShutdown(closed)
+	return served, nil
 }
 
 // ready tells what keeps the server from working now: what it found at its start,

@@ -43,6 +43,10 @@ type Server struct {
 	// Ready reports why the server cannot work, nil when it can.
 	Ready func(context.Context) error
 	Log   *slog.Logger
+	// Ticks paces what followers of a run are sent.
+	Ticks Ticks
+	// Closing is closed when the server stops, so that no follower holds it up.
+	Closing <-chan struct{}
 }
 
 // Listed is one repository of the configuration, and what came of asking the
@@ -68,6 +72,7 @@ func (s *Server) Handler() http.Handler {
 			r.Get("/", s.page(s.home))
 			r.Get("/runs", s.page(s.runs))
 			r.Get("/runs/{id}", s.page(s.run))
+			r.Get("/runs/{id}/events", s.follow)
 			r.Get("/plans/{id}", s.page(s.plan))
 			r.Get("/gates", s.page(s.gates))
 			r.Get("/deliveries", s.page(s.deliveries))

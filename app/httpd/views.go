@@ -228,6 +228,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	if a.Set != nil {
 		page.Waves = web.WavesOf(rep, a.Set.DependsOn)
 	}
+	going(&page, &a.State)
 	if kept.Status == usecase.RunRunning {
 		page.Refresh = 2
 	} else {
@@ -236,8 +237,36 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	if err := s.runGates(r, &page, row, repo, a); err != nil {
 		return nil, err
 	}
-	page.Log, err = s.runLog(r, id)
+	last, err := s.runLog(r, &page, id)
+	if kept.Status == usecase.RunRunning {
+		page.Follow = fmt.Sprintf("/runs/%d/events?after=%d", id, last)
+	}
 	return page, err
+}
+
+// going adds what a report does not know: which members run now, and what held
+// ones read.
+func going(page *web.Run, s *run.State) {
+	running := map[string]bool{}
+	for _, name := range s.Order {
+		m := s.Members[name]
+		running[name] = m.Status == run.Running
+		for _, read := range m.Reads {
+			page.Held = append(page.Held, web.Read{Member: name, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
+		}
+	}
+	for i, m := range page.Members {
+		if running[m.Name] {
+			page.Members[i].Status = string(run.Running)
+		}
+	}
+	for _, w := range page.Waves {
+		for i, m := range w.Members {
+			if running[m.Name] {
+				w.Members[i].Status = string(run.Running)
+			}
+		}
+	}
 }
 
 // runGates shows the gate the run waits at, or the approval it applied under. A
@@ -267,23 +296,30 @@ func (s *Server) runGates(r *http.Request, page *web.Run, row store.Run, repo st
 	return nil
 }
 
-// runLog is the run's events as lines.
-func (s *Server) runLog(r *http.Request, id int64) ([]web.LogLine, error) {
-	events, err := s.Facts.Runs.Events(r.Context(), id, 0, 500)
+// runLog shows the run's newest events as lines, and returns the number of the
+// last.
+func (s *Server) runLog(r *http.Request, page *web.Run, id int64) (last int64, err error) {
+	_, last, err = s.Facts.Runs.Status(r.Context(), id)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	lines := make([]web.LogLine, 0, len(events))
+	before := max(0, last-batch)
+	events, err := s.Facts.Runs.Events(r.Context(), id, before, batch)
+	if err != nil {
+		return 0, err
+	}
+	page.LogLeftOut = int(before)
 	for _, stored := range events {
 		var e run.Event
 		if err := json.Unmarshal(stored.Event, &e); err != nil {
-			return nil, fmt.Errorf("event %d of run %d: %w", stored.Seq, id, err)
+			return 0, fmt.Errorf("event %d of run %d: %w", stored.Seq, id, err)
 		}
 		if text := eventText(e); text != "" {
-			lines = append(lines, web.LogLine{At: stored.At, Member: e.Member, Text: text})
+			page.Log = append(page.Log, web.LogLine{At: stored.At, Member: e.Member, Text: text})
 		}
+		last = stored.Seq
 	}
-	return lines, nil
+	return last, nil
 }
 
 // eventText is an event in words, "" for one that says nothing a person would

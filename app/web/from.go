@@ -37,7 +37,7 @@ func WavesOf(r report.Report, needs map[string][]string) []Wave {
 				w.Members = append(w.Members, Box{Name: c, Status: "not-started", Needs: before})
 			}
 			for _, m := range byComponent[c] {
-				w.Members = append(w.Members, Box{Name: m.Member, Status: string(m.Status), Needs: before})
+				w.Members = append(w.Members, Box{Name: m.Member, Status: string(m.Status), BlockedBy: m.BlockedBy, Needs: before})
 			}
 		}
 		waves = append(waves, w)
@@ -66,10 +66,21 @@ func MembersOf(r report.Report) []Member {
 	return rows
 }
 
+// by says what became of a member through another (pr-loop §7.3).
+func by(status, root string) string {
+	switch {
+	case root == "":
+		return status
+	case status == string(report.MemberBlocked):
+		return "blocked by " + root + ", not run"
+	}
+	return status + " by " + root
+}
+
 func remark(r report.Report, m report.Member) string {
 	var parts []string
 	if m.BlockedBy != "" {
-		parts = append(parts, string(m.Status)+" by "+m.BlockedBy)
+		parts = append(parts, by(string(m.Status), m.BlockedBy))
 	}
 	if m.Moved {
 		parts = append(parts, "its target moved since the plan, nothing applied")

@@ -1,7 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/chant-bot/chant/comments/note"
@@ -12,14 +16,15 @@ const (
 	boxWidth, boxHeight = 190, 38
 	columnGap, rowGap   = 56, 10
 	headRoom            = 24
-	maxBoxes            = 14 // of a column; the rest is counted
+	maxBoxes            = 24 // of a column; the rest is counted
 	nameRunes           = 22
+	statusRunes         = 30
 )
 
 // picture is the waves laid out: columns of boxes and the lines between them.
 type picture struct {
 	Width, Height int
-	Label         string
+	Label, Told   string // what it is, and what it shows, for who can't see it
 	Heads         []head
 	Boxes         []placed
 	Lines         []string // path data
@@ -33,20 +38,23 @@ type head struct {
 type placed struct {
 	X, Y                int
 	Full, Name, Status  string
+	Says, Short         string // the status with its reason, whole and cut to fit
 	NameX, NameY, StatY int
 	W, H                int
 }
 
-// draw lays waves out from left to right. Members beyond maxBoxes of a wave are
-// counted in one last box.
+// draw lays waves out from left to right. Of a wave with more than maxBoxes
+// members those that went wrong, run or wait come first, and the rest is counted in
+// one last box.
 func draw(waves []Wave) picture {
-	p := picture{Label: fmt.Sprintf("%d waves of members, left to right", len(waves))}
+	p := picture{Label: "Waves of members, left to right", Told: told(waves)}
 	at := map[string]placed{}
 	for i, w := range waves {
 		x := i * (boxWidth + columnGap)
 		p.Heads = append(p.Heads, head{X: x, Number: w.Number})
 		shown := w.Members
 		if len(shown) > maxBoxes {
+			shown = urgentFirst(shown)
 			shown = append(shown[:maxBoxes-1:maxBoxes-1], Box{Name: fmt.Sprintf("and %d more", len(shown)-maxBoxes+1)})
 		}
 		for j, m := range shown {
@@ -65,14 +73,45 @@ func draw(waves []Wave) picture {
 	return p
 }
 
-func place(x, y int, m Box) placed {
-	full := note.Plain(m.Name)
-	name := full
-	if utf8.RuneCountInString(name) > nameRunes {
-		runes := []rune(name)
-		name = string(runes[:nameRunes-9]) + "…" + string(runes[len(runes)-8:])
+// urgentFirst orders members by what a person looks for.
+func urgentFirst(members []Box) []Box {
+	rank := func(b Box) int { return slices.Index([]string{"bad", "busy", "wait", "idle", "good"}, tone(b.Status)) }
+	return slices.SortedStableFunc(slices.Values(members), func(a, b Box) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// told is the picture in words: how many members of each wave stand where.
+func told(waves []Wave) string {
+	var parts []string
+	for _, w := range waves {
+		counts := map[string]int{}
+		for _, m := range w.Members {
+			counts[m.Status]++
+		}
+		var words []string
+		for _, status := range slices.Sorted(maps.Keys(counts)) {
+			words = append(words, fmt.Sprintf("%d %s", counts[status], status))
+		}
+		parts = append(parts, fmt.Sprintf("Wave %d: %s.", w.Number, strings.Join(words, ", ")))
 	}
-	return placed{X: x, Y: y, W: boxWidth, H: boxHeight, Full: full, Name: name, Status: m.Status, NameX: x + 14, NameY: y + 16, StatY: y + 31}
+	return strings.Join(parts, " ")
+}
+
+func place(x, y int, m Box) placed {
+	full, says := note.Plain(m.Name), note.Plain(by(m.Status, m.BlockedBy))
+	return placed{
+		X: x, Y: y, W: boxWidth, H: boxHeight, NameX: x + 14, NameY: y + 16, StatY: y + 31,
+		Full: full, Name: fitted(full, nameRunes), Status: m.Status, Says: says, Short: fitted(says, statusRunes),
+	}
+}
+
+// fitted leaves out the middle of a text that is too long: names tend to differ at
+// their ends.
+func fitted(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:most-9]) + "…" + string(runes[len(runes)-8:])
 }
 
 // curve goes from the right edge of one box to the left edge of another. Where it

@@ -12,9 +12,10 @@ type Frame struct {
 	Section string // home, runs, gates, deliveries or audit: marked in the navigation
 	User    string // signed-in login; "" for none
 	CSRF    string // token every form of the page carries
-	// Refresh reloads the page every so many seconds while something runs; 0
-	// never.
+	// Refresh reloads the page every so many seconds while something runs, where
+	// there is no script; 0 never.
 	Refresh     int
+	Follow      string // address of the events that a script follows; "" for none
 	Notice      string // one sentence above the page
 	NotIsolated bool   // plans run without a wall around them
 }
@@ -92,6 +93,7 @@ type Run struct {
 	Waves            []Wave
 	Members          []Member
 	Gates            []Gate
+	Held             []Read // what held members read, where no round asks for them yet
 	Rounds           []Round
 	Approvals        []Approval
 	Earlier          []Earlier
@@ -115,6 +117,7 @@ type Wave struct {
 // Box is one member in the picture. Needs names members of earlier waves.
 type Box struct {
 	Name, Status string
+	BlockedBy    string // why it did not run; "" for nothing
 	Needs        []string
 }
 

@@ -1,7 +1,8 @@
 // Package web renders the pages people look at from plain view structs. It
 // serves its own assets and writes HTML; it looks nothing up, decides nothing
 // and takes no action. Pages work without a script and load nothing from
-// elsewhere, so ContentSecurityPolicy can forbid both.
+// elsewhere; the one script there is follows a run that goes on.
+// ContentSecurityPolicy forbids any other.
 package web
 
 import (
@@ -21,7 +22,7 @@ import (
 )
 
 // ContentSecurityPolicy is the header every page is to be sent with.
-const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const ContentSecurityPolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // AssetPrefix is where Assets is to be mounted.
 const AssetPrefix = "/assets/"
@@ -34,18 +35,22 @@ var templates embed.FS
 
 // Pages renders every page. It is safe for concurrent use.
 type Pages struct {
-	set        *template.Template
-	stylesheet string
+	set                *template.Template
+	stylesheet, script string // their addresses
 }
 
 // New parses the templates; an error is a fault of the program.
 func New() (*Pages, error) {
-	css, err := assets.ReadFile("assets/chant.css")
-	if err != nil {
-		return nil, fmt.Errorf("reading the stylesheet: %w", err)
+	p := &Pages{}
+	for name, address := range map[string]*string{"chant.css": &p.stylesheet, "follow.js": &p.script} {
+		content, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		sum := sha256.Sum256(content)
+		*address = AssetPrefix + name + "?v=" + hex.EncodeToString(sum[:])[:12]
 	}
-	sum := sha256.Sum256(css)
-	p := &Pages{stylesheet: AssetPrefix + "chant.css?v=" + hex.EncodeToString(sum[:])[:12]}
+	var err error
 	p.set, err = template.New("").Funcs(p.funcs()).ParseFS(templates, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("parsing the page templates: %w", err)
@@ -66,7 +71,7 @@ func (p *Pages) Render(w io.Writer, page Page) error {
 	return err
 }
 
-// Assets serves the stylesheet under AssetPrefix. The address in pages carries
+// Assets serves the stylesheet and the script under AssetPrefix. The address in pages carries
 // a hash of the content, so it may be kept for ever.
 func Assets() http.Handler {
 	files := http.FileServerFS(assets)
@@ -82,6 +87,7 @@ func Assets() http.Handler {
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"stylesheet": func() string { return p.stylesheet },
+		"script":     func() string { return p.script },
 		"show":       note.Plain, // every foreign string goes through it
 		"tone":       tone,
 		"short":      short,

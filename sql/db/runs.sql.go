@@ -232,6 +232,23 @@ func (q *Queries) RunEvents(ctx context.Context, db DBTX, arg RunEventsParams) (
 	return items, nil
 }
 
+const runStatus = `-- name: RunStatus :one
+SELECT r.status, CAST((SELECT coalesce(max(e.seq), 0) FROM run_events e WHERE e.run_id = r.id) AS BIGINT) AS last_event
+FROM runs r WHERE r.id = $1
+`
+
+type RunStatusRow struct {
+	Status    string
+	LastEvent int64
+}
+
+func (q *Queries) RunStatus(ctx context.Context, db DBTX, id int64) (RunStatusRow, error) {
+	row := db.QueryRowContext(ctx, runStatus, id)
+	var i RunStatusRow
+	err := row.Scan(&i.Status, &i.LastEvent)
+	return i, err
+}
+
 const saveRun = `-- name: SaveRun :execrows
 UPDATE runs SET status = $2, state = $3, updated_at = $4 WHERE id = $1
 `

@@ -33,3 +33,7 @@ SELECT * FROM run_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3;
 SELECT DISTINCT commit_sha FROM runs
 WHERE id IN (SELECT max(r.id) FROM runs r WHERE r.repo_key = $1 GROUP BY r.env, r.member)
 ORDER BY commit_sha;
+
+-- name: RunStatus :one
+SELECT r.status, CAST((SELECT coalesce(max(e.seq), 0) FROM run_events e WHERE e.run_id = r.id) AS BIGINT) AS last_event
+FROM runs r WHERE r.id = $1;

@@ -86,6 +86,16 @@ func (s Runs) NewestCommits(ctx context.Context, repoKey string) ([]string, erro
 	return commits, nil
 }
 
+// Status reads the status of a run and the number of its last event, 0 for none;
+// ErrNotFound.
+func (s Runs) Status(ctx context.Context, id int64) (status string, last int64, err error) {
+	row, err := new(db.Queries).RunStatus(ctx, s.db.Read, id)
+	if err != nil {
+		return "", 0, notFound(err, "reading run %d", id)
+	}
+	return row.Status, row.LastEvent, nil
+}
+
 // List pages through runs, newest first, without their state. before is the ID
 // to go on from, 0 for the newest.
 func (s Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
