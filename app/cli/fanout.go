@@ -12,6 +12,10 @@ import (
 	"github.com/chant-bot/chant/engine/graph"
 )
 
+// fanOutDir is where a wave that waits leaves its plans, unless --output says
+// otherwise.
+const fanOutDir = ".chant/fan-out"
+
 // FanOutOptions are those of `chant components fan-out` (components §2.1).
 type FanOutOptions struct {
 	DeployOptions

@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -96,7 +98,7 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 			all.Gates = append(all.Gates, waitingGate{
 				Op: r.Op, Gate: r.Gate, Env: r.Environment, Member: member, Digest: r.PlanDigest,
 				Since: r.Timestamp, ExpiresAt: r.ExpiresAt, Description: r.Description,
-				Approve: report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false),
+				Approve: approveLineOf(r, member),
 			})
 		}
 	}
@@ -112,6 +114,19 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 		}
 	}
 	return nil
+}
+
+// approveLineOf opens a gate that waits. The op of a pull request or a green commit
+// says all there is to say; that of a deployment is the same in every env and member.
+func approveLineOf(r gate.Record, member string) string {
+	if _, _, pull := project.PullOf(r.Op); pull || strings.HasPrefix(r.Op, "green-") {
+		return report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
+	}
+	from := ""
+	if documented(r.Op, r.Gate) {
+		from = fanOutDir
+	}
+	return approveLine(usecase.GateAnswer{Op: r.Op, Gate: r.Gate, Env: r.Environment, Member: member, Digest: r.PlanDigest}, from) + " --approver <you>"
 }
 
 // AcceptLedger takes the ledger as the remote has it now, after an operator
