@@ -124,13 +124,13 @@ func (r *relay) clear() {
 	r.arrived, r.noted = map[string]time.Time{}, time.Time{}
 }
 
-// took is the time from the first delivery of an event to the note, 0 until both
-// are there.
-func (r *relay) took(event string) time.Duration {
+// took is the time from the first delivery of an event to the note; done is false
+// until both are there. It is negative where another event led to the note first.
+func (r *relay) took(event string) (long time.Duration, done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.noted.IsZero() || r.arrived[event].IsZero() {
-		return 0
+		return 0, false
 	}
-	return r.noted.Sub(r.arrived[event])
+	return r.noted.Sub(r.arrived[event]), true
 }
