@@ -58,22 +58,30 @@ func Derive(components []*project.Component, s graph.Selection, inputs map[strin
 		Digest: d, Changed: s.Changed, Waves: s.Waves, Seeds: graph.Seeds(components, s), Unclaimed: s.Unclaimed,
 		Skipped: []Skip{}, dependsOn: map[string][]string{},
 	}
-	selected := s.Order()
+	selected, unsure := setOf(s.Order()), setOf(s.Indeterminate)
 	for _, c := range components {
 		switch {
-		case slices.Contains(s.Indeterminate, c.Name):
+		case unsure[c.Name]:
 			p.Skipped = append(p.Skipped, Skip{Component: c.Name, Reason: Indeterminate})
-		case !slices.Contains(selected, c.Name) && !c.Disabled:
+		case !selected[c.Name] && !c.Disabled:
 			p.Skipped = append(p.Skipped, Skip{Component: c.Name, Reason: Unaffected})
 		}
 		for _, dep := range c.Dependencies() {
-			if slices.Contains(selected, c.Name) && slices.Contains(selected, dep) {
+			if selected[c.Name] && selected[dep] {
 				p.dependsOn[c.Name] = append(p.dependsOn[c.Name], dep)
 			}
 		}
 	}
 	slices.SortFunc(p.Skipped, func(a, b Skip) int { return digest.Compare(a.Component, b.Component) })
 	return p, nil
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // Order is every component of the plan in the order of its waves.
@@ -123,10 +131,10 @@ func (a Affected) Select(components []*project.Component) (graph.Selection, erro
 		return s, err
 	}
 	unsure, more := claimants(components, a.Indeterminate)
-	order := s.Order()
+	selected := setOf(s.Order())
 	// What the graph calls indeterminate claims only units that no source diff judges;
 	// here somebody judged them.
-	s.Indeterminate = slices.DeleteFunc(unsure, func(c string) bool { return slices.Contains(order, c) })
+	s.Indeterminate = slices.DeleteFunc(unsure, func(c string) bool { return selected[c] })
 	s.Unclaimed = slices.Concat(unclaimed, more)
 	slices.Sort(s.Unclaimed)
 	s.Unclaimed = slices.Compact(s.Unclaimed)
@@ -144,12 +152,12 @@ func WithCanary(components []*project.Component, s graph.Selection, canary []str
 // that none claims. Both sorted; a disabled component claims its units and does not
 // run.
 func claimants(components []*project.Component, units []string) (claiming, unclaimed []string) {
-	claimed := map[string]bool{}
+	asked, claimed := setOf(units), map[string]bool{}
 	claiming, unclaimed = []string{}, []string{}
 	for _, c := range components {
 		mine := false
 		for _, u := range c.Units() {
-			if slices.Contains(units, u.Name) {
+			if asked[u.Name] {
 				mine, claimed[u.Name] = true, true
 			}
 		}

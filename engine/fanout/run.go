@@ -2,7 +2,6 @@ package fanout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/digest"
@@ -42,8 +41,9 @@ func NewRun(p Plan, earlier *Record) (run *Run, same bool) {
 	if earlier.Digest.IsZero() || !digest.Same(earlier.Digest, p.Digest) {
 		return r, false
 	}
+	completed := setOf(earlier.Completed)
 	for _, name := range p.Order() {
-		if !slices.Contains(earlier.Completed, name) {
+		if !completed[name] {
 			continue
 		}
 		r.Earlier = append(r.Earlier, name)
