@@ -171,7 +171,8 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, planners *drivers, no
 		Webhooks: s.receivers(where),
 		Listed:   where.reached, Facts: kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
-		Ready: s.ready, Log: s.log, Metrics: s.measured(where, planners), Ticks: httpd.EverySecond, Closing: closing.Done(),
+		Ready: s.ready, Log: s.log, Metrics: s.measured(where, planners), Ticks: httpd.EverySecond,
+		ReportsToken: s.config.Reports.Token.Value(), Reports: store.NewReports(s.db), Closing: closing.Done(),
 	}
 	served := &http.Server{
 		Addr: s.config.Listen, Handler: server.Handler(),

@@ -38,6 +38,7 @@ type Config struct {
 	Terraform     string          `yaml:"terraform" help:"terraform or tofu: a name on PATH or an absolute path."`
 	Deliveries    Deliveries      `yaml:"deliveries" help:"What is kept of webhook deliveries."`
 	Pages         Pages           `yaml:"pages" help:"The pages for people."`
+	Reports       Reports         `yaml:"reports" help:"Runs elsewhere that report here what they do."`
 	SweepInterval Duration        `yaml:"sweepInterval" help:"How often everything open is looked at again, in case a delivery was lost."`
 	LogLevel      string          `yaml:"logLevel" help:"debug, info, warn or error."`
 	allowed       map[string]bool // of repositories, by foldRepo
@@ -69,6 +70,11 @@ type Deliveries struct {
 // Pages is about the pages for people.
 type Pages struct {
 	Token Secret `yaml:"token" help:"Token that opens the pages. Empty: they can be read without one only on a loopback address."`
+}
+
+// Reports is about runs elsewhere, such as CI jobs, that report here.
+type Reports struct {
+	Token Secret `yaml:"token" help:"Token such a run shows (CHANT_REPORT_TOKEN there). What it reports is shown and decides nothing. Empty: no report is taken."`
 }
 
 // minRetention is longer than any forge sends a delivery again: GitHub

@@ -124,7 +124,7 @@ func kindName(goType string) string {
 // keysOf lists the keys of one of our structs by its Go name.
 func keysOf(name string) []string {
 	var keys []string
-	for _, t := range []any{Config{}, Forge{}, OtherForges{}, Credentials{}, CredentialsSet{}, Deliveries{}, Pages{}} {
+	for _, t := range []any{Config{}, Forge{}, OtherForges{}, Credentials{}, CredentialsSet{}, Deliveries{}, Pages{}, Reports{}} {
 		if t := reflect.TypeOf(t); t.Name() == name {
 			for f := range t.Fields() {
 				if key := f.Tag.Get("yaml"); key != "" {
@@ -180,6 +180,7 @@ func (c *Config) resolve(dir string, env map[string]string) []error {
 // secrets visits every secret by its key.
 func (c *Config) secrets(secret func(key string, s *Secret)) {
 	secret("pages.token", &c.Pages.Token)
+	secret("reports.token", &c.Reports.Token)
 	secret("databasePassword", &c.DBPassword)
 	for _, f := range c.all() {
 		secret(f.Key+".privateKey", &f.PrivateKey)

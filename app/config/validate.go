@@ -56,6 +56,8 @@ func (c *Config) server(v *validator) {
 	v.check(new(slog.Level).UnmarshalText([]byte(c.LogLevel)) == nil, "logLevel", "want debug, info, warn or error")
 	token := len(c.Pages.Token.Value())
 	v.check(token == 0 || token >= minToken, "pages.token", "want at least %d characters", minToken)
+	reporting := len(c.Reports.Token.Value())
+	v.check(reporting == 0 || reporting >= minToken, "reports.token", "want at least %d characters", minToken)
 	v.check(token > 0 || err != nil || isLoopback(host), "pages.token", "set one: listen is reachable from other machines")
 }
 

@@ -43,6 +43,9 @@ type Server struct {
 	// Ready reports why the server cannot work, nil when it can.
 	Ready func(context.Context) error
 	Log   *slog.Logger
+	// ReportsToken lets runs that go on elsewhere report here; empty: none may.
+	ReportsToken []byte
+	Reports      store.Reports
 	// Ticks paces what followers of a run are sent.
 	Ticks Ticks
 	// Closing is closed when the server stops, so that no follower holds it up.
@@ -66,6 +69,9 @@ func (s *Server) Handler() http.Handler {
 	for forge, handler := range s.Webhooks {
 		r.Method(http.MethodPost, "/webhooks/"+forge, handler)
 	}
+	if len(s.ReportsToken) > 0 {
+		r.Post("/api/v1/reports", s.takeReport)
+	}
 	if s.Pages != nil && (s.Loopback || len(s.PagesToken) > 0) {
 		r.Group(func(r chi.Router) {
 			r.Use(s.guard)
@@ -73,6 +79,7 @@ func (s *Server) Handler() http.Handler {
 			r.Get("/runs", s.page(s.runs))
 			r.Get("/runs/{id}", s.page(s.run))
 			r.Get("/runs/{id}/events", s.follow)
+			r.Get("/reports/{id}", s.page(s.reported))
 			r.Get("/plans/{id}", s.page(s.plan))
 			r.Get("/gates", s.page(s.gates))
 			r.Get("/deliveries", s.page(s.deliveries))

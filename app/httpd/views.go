@@ -148,7 +148,10 @@ func (s *Server) runs(r *http.Request) (web.Page, error) {
 	if older > 0 {
 		page.Older = fmt.Sprintf("/runs?before=%d", older)
 	}
-	return page, nil
+	if before(r) == 0 {
+		page.Reported, err = s.reportedLines(r)
+	}
+	return page, err
 }
 
 // runLines lists applies, newest first; older is where the next page starts.

@@ -48,6 +48,9 @@ func (w *sweepWorker) forget(ctx context.Context) error {
 		w.DB.InTx(ctx, func(tx *sql.Tx) error {
 			return store.Retention{}.Audit(ctx, tx, now.Add(-auditRetention))
 		}),
+		w.DB.InTx(ctx, func(tx *sql.Tx) error {
+			return store.Retention{}.Reports(ctx, tx, now.Add(-runRetention))
+		}),
 	}
 	if w.Retention > 0 {
 		errs = append(errs, w.forgetDeliveries(ctx, now.Add(-w.Retention)))

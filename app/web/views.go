@@ -63,6 +63,8 @@ type Runs struct {
 	Frame
 	Runs  []RunLine
 	Older string // address of the next page; "" at the end
+	// Reported are runs that went on elsewhere.
+	Reported []RunLine
 }
 
 // RunLine is one run in a list.

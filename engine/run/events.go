@@ -18,16 +18,18 @@ const (
 
 // Event is one progress event, one JSON object per line (pr-loop §7.3).
 type Event struct {
-	Type      string      `json:"type"`
-	Waves     [][]string  `json:"waves,omitempty"`
-	Wave      int         `json:"wave,omitempty"` // 1-based
-	Component string      `json:"component,omitempty"`
-	Phase     string      `json:"phase,omitempty"`
-	Step      string      `json:"step,omitempty"`
-	Member    string      `json:"member,omitempty"` // ours: which member the step applies
-	Status    EventStatus `json:"status,omitempty"`
-	BlockedBy string      `json:"blockedBy,omitempty"` // ours: why a component did not run
-	Error     string      `json:"error,omitempty"`
+	Type  string     `json:"type"`
+	Waves [][]string `json:"waves,omitempty"`
+	Wave  int        `json:"wave,omitempty"` // 1-based
+	// Components of the wave that starts.
+	Components []string    `json:"components,omitempty"`
+	Component  string      `json:"component,omitempty"`
+	Phase      string      `json:"phase,omitempty"`
+	Step       string      `json:"step,omitempty"`
+	Member     string      `json:"member,omitempty"` // ours: which member the step applies
+	Status     EventStatus `json:"status,omitempty"`
+	BlockedBy  string      `json:"blockedBy,omitempty"` // ours: why a component did not run
+	Error      string      `json:"error,omitempty"`
 }
 
 // Events is everything that happened so far, in order. They are derived from the
@@ -39,7 +41,7 @@ func (s *State) Events() []Event {
 		m := s.Members[moment.member]
 		wave, component := waves[m.Wave], components[m.Component]
 		if moment.at == wave.first {
-			events = append(events, Event{Type: "wave-start", Wave: m.Wave})
+			events = append(events, Event{Type: "wave-start", Wave: m.Wave, Components: s.Waves[m.Wave-1]})
 		}
 		if moment.at == m.Started {
 			events = append(events, s.startEvents(m, component, moment.at)...)

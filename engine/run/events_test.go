@@ -31,7 +31,7 @@ func TestEventsOfAnApplyThatFailsAndHolds(t *testing.T) {
 	}
 	finish(t, s, "app", Outcome{Error: "boom"})
 	const want = `{"type":"run-start","waves":[["net"],["app","data"],["edge"],["top"]]}
-{"type":"wave-start","wave":1}
+{"type":"wave-start","wave":1,"components":["net"]}
 {"type":"component-start","wave":1,"component":"net"}
 {"type":"phase-start","component":"net","phase":"Apply"}
 {"type":"step","component":"net","phase":"Apply","step":"terraform-apply","member":"net","status":"running"}
@@ -41,7 +41,7 @@ func TestEventsOfAnApplyThatFailsAndHolds(t *testing.T) {
 {"type":"wave-done","wave":1,"status":"ok"}
 {"type":"component-done","wave":2,"component":"data","status":"gated"}
 {"type":"component-done","wave":4,"component":"top","status":"gated","blockedBy":"data"}
-{"type":"wave-start","wave":2}
+{"type":"wave-start","wave":2,"components":["app","data"]}
 {"type":"component-start","wave":2,"component":"app"}
 {"type":"phase-start","component":"app","phase":"Apply"}
 {"type":"step","component":"app","phase":"Apply","step":"terraform-apply","member":"app","status":"running"}
@@ -96,7 +96,7 @@ func TestEventsWhileAnApplyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"type":"run-start","waves":[["app","net"]]}
-{"type":"wave-start","wave":1}
+{"type":"wave-start","wave":1,"components":["app","net"]}
 {"type":"component-start","wave":1,"component":"app"}
 {"type":"phase-start","component":"app","phase":"Apply"}
 {"type":"step","component":"app","phase":"Apply","step":"terraform-apply","member":"app","status":"running"}

@@ -88,6 +88,16 @@ type Repo struct {
 	UpdatedAt     int64
 }
 
+type Report struct {
+	ID         int64
+	Repo       string
+	RunID      string
+	Progress   int64
+	ReceivedAt int64
+	UpdatedAt  int64
+	Body       []byte
+}
+
 type Run struct {
 	ID        int64
 	RepoKey   string

@@ -23,12 +23,12 @@ type Table struct {
 func moved() []string {
 	return []string{
 		"deliveries", "delivery_contents", "repos", "subjects", "plans", "runs", "run_events", "run_merges",
-		"posts", "comments", "audit", "settings",
+		"posts", "comments", "audit", "settings", "reports",
 	}
 }
 
 // numbered are those of them that number their rows.
-func numbered() []string { return []string{"deliveries", "plans", "runs", "audit"} }
+func numbered() []string { return []string{"deliveries", "plans", "runs", "audit", "reports"} }
 
 // OccupiedError says that the target of a move holds rows already.
 type OccupiedError struct{ Tables []string }

@@ -45,3 +45,11 @@ func (Retention) Audit(ctx context.Context, on Conn, t time.Time) error {
 	}
 	return nil
 }
+
+// Reports forgets what was reported last before t: a batch at most.
+func (Retention) Reports(ctx context.Context, on Conn, t time.Time) error {
+	if _, err := new(db.Queries).DeleteOldReports(ctx, on, db.DeleteOldReportsParams{UpdatedAt: millis(t), Limit: forgotten}); err != nil {
+		return fmt.Errorf("forgetting old reports: %w", err)
+	}
+	return nil
+}
