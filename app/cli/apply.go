@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/project"
@@ -16,6 +17,7 @@ import (
 // ApplyOptions are those of `chant components pr-apply` (pr-loop §5.1, §6.4).
 type ApplyOptions struct {
 	CommonOptions
+	FollowOptions
 
 	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries. pr-apply cannot do without it yet; ci run apply implies it."`
 	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
@@ -55,7 +57,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	}
 	in := usecase.ApplyInput{
 		Site: c.site, Branch: where.branch, Env: where.env, Member: where.member, Commit: commit,
-		Gate: o.Gate, RequireReview: o.RequireReview, Journal: noJournal{}, Progress: h.progress,
+		Gate: o.Gate, RequireReview: o.RequireReview, Progress: h.progress,
 	}
 	if newest && o.Head == "" {
 		in.Commit = ""
@@ -67,10 +69,16 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if err != nil {
 		return err
 	}
+	f := h.follow(ctx, o.FollowOptions, reports.Run{Repo: c.site.Repo.FullName(), Env: where.env, Stage: string(report.Apply)})
+	in.Journal = f
+	if o.ProgressJSON {
+		in.Progress = nil
+	}
 	a, err := h.applyUntilSettled(ctx, c, stage, in)
 	if a == nil {
 		return err
 	}
+	f.end(a.Report)
 	return h.finishApply(ctx, c, o, where, a, err, runs.notIsolated())
 }
 
@@ -142,13 +150,6 @@ func freshReason(a *usecase.Apply) string {
 	}
 	return "members were held because what they read moved"
 }
-
-// noJournal keeps nothing: a command line that dies is run again, and a fresh
-// plan then decides (soundness I6).
-type noJournal struct{}
-
-// Save keeps nothing.
-func (noJournal) Save(context.Context, *usecase.Apply) error { return nil }
 
 // interrupted says in the report how far an apply came that ended in an error.
 func interrupted(r *report.Report, s *run.State, failure error) {

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chant-bot/chant/app/reports"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// FollowOptions say how an apply is followed while it goes on.
+type FollowOptions struct {
+	ProgressJSON bool   `name:"progress-json" help:"Print the progress events to standard error, one JSON object a line, instead of lines for people."`
+	ReportURL    string `name:"report-url" placeholder:"URL" help:"Post the progress there as it happens, such as to /api/v1/reports of a chant server, with the token CHANT_REPORT_TOKEN. A failed post is a warning."`
+}
+
+// following tells the events of an apply. It keeps nothing: a command line that
+// dies is run again, and a fresh plan then decides (soundness I6).
+type following struct {
+	host   *Host
+	asJSON bool
+	posts  *posts // nil for none
+	body   reports.Body
+	passes int // events of the applies before this one, when it plans again
+}
+
+// Save implements usecase.Journal: it tells what happened since.
+func (f *following) Save(_ context.Context, a *usecase.Apply) error {
+	if len(a.State.Members) == 0 {
+		return nil
+	}
+	events, told := a.State.Events(), f.body.Events[f.passes:]
+	if len(events) < len(told) || len(told) > 0 && events[0].Type != told[0].Type {
+		f.passes, told = len(f.body.Events), nil
+	}
+	f.body.Run.Op, f.body.Run.Commit = a.Op, a.State.Commit
+	settled := false
+	for _, e := range events[len(told):] {
+		f.body.Events = append(f.body.Events, e)
+		settled = settled || e.Type == "component-done" || e.Type == "wave-done" || e.Type == "run-done"
+		f.say(e)
+	}
+	if settled && f.posts != nil {
+		f.posts.put(f.body)
+	}
+	return nil
+}
+
+// say prints one event: a JSON line, or a line where a wave starts or a component
+// settles (pr-loop §7.3).
+func (f *following) say(e run.Event) {
+	switch {
+	case f.asJSON:
+		if text, err := json.Marshal(e); err == nil {
+			_, _ = fmt.Fprintf(f.host.Stderr, "%s\n", text)
+		}
+	case e.Type == "wave-start":
+		f.host.progress(fmt.Sprintf("wave %d starts", e.Wave))
+	case e.Type == "component-done" && e.BlockedBy != "":
+		f.host.progress(fmt.Sprintf("%s: blocked by %s, not run", e.Component, e.BlockedBy))
+	case e.Type == "component-done":
+		f.host.progress(fmt.Sprintf("%s: %s", e.Component, e.Status))
+	}
+}
+
+// end posts the report and waits a bounded time for it.
+func (f *following) end(r report.Report) {
+	if f.posts == nil {
+		return
+	}
+	f.body.Report = &r
+	f.posts.put(f.body)
+	close(f.posts.due)
+	<-f.posts.done
+}
+
+// follow starts to follow an apply.
+func (h *Host) follow(ctx context.Context, o FollowOptions, b reports.Run) *following {
+	b.ID = uuid.NewString()
+	f := &following{host: h, asJSON: o.ProgressJSON, body: reports.Body{Schema: 1, Run: b, Events: []run.Event{}}}
+	if o.ReportURL != "" {
+		f.posts = &posts{host: h, url: o.ReportURL, due: make(chan reports.Body, 1), done: make(chan struct{})}
+		go f.posts.run(context.WithoutCancel(ctx))
+	}
+	return f
+}
+
+// postTime is how long one post may take, and with it the end of a command.
+const postTime = 5 * time.Second
+
+// posts sends what is due last, so that no apply waits for a server.
+type posts struct {
+	host *Host
+	url  string
+	due  chan reports.Body // one: a later one replaces it
+	done chan struct{}
+}
+
+// put is called by one goroutine at a time.
+func (p *posts) put(b reports.Body) {
+	b.Events = slices.Clone(b.Events)
+	select {
+	case <-p.due:
+	default:
+	}
+	p.due <- b
+}
+
+func (p *posts) run(ctx context.Context) {
+	defer close(p.done)
+	for b := range p.due {
+		if err := p.post(ctx, b); err != nil {
+			p.host.warnf("the progress could not be reported: %v", err)
+		}
+	}
+}
+
+func (p *posts) post(ctx context.Context, b reports.Body) error {
+	ctx, cancel := context.WithTimeout(ctx, postTime)
+	defer cancel()
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token := p.host.env("CHANT_REPORT_TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+		return fmt.Errorf("status %d: %s", resp.StatusCode, why)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chant-bot/chant/app/reports"
+	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// followedApply is an apply of net, which fails, and of app, which reads it.
+func followedApply(t *testing.T, f *following) {
+	t.Helper()
+	s, err := run.New(run.Config{
+		Commit: "c1", Waves: [][]string{{"net"}, {"app"}}, DependsOn: map[string][]string{"app": {"net"}},
+		Units: []run.Unit{{Member: "net", Component: "net", Phase: "deploy", Step: "terraform-apply"}, {Member: "app", Component: "app", Phase: "deploy", Step: "terraform-apply"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &usecase.Apply{Op: "green-1", State: s}
+	for _, move := range []func() error{
+		func() error { return nil },
+		func() error { return a.State.Start("net") },
+		func() error { return a.State.Settle("net", run.Outcome{Error: "conflict"}) },
+	} {
+		if err := move(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Save(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.end(report.Report{Status: report.Failed})
+}
+
+func TestAnApplySaysEachWaveAndEachSettledComponent(t *testing.T) {
+	t.Parallel()
+	var lines, events bytes.Buffer
+	followedApply(t, (&Host{Stderr: &lines}).follow(t.Context(), FollowOptions{}, reports.Run{}))
+	if diff := cmp.Diff("wave 1 starts\nnet: failed\napp: blocked by net, not run\n", lines.String()); diff != "" {
+		t.Error(diff)
+	}
+	followedApply(t, (&Host{Stderr: &events}).follow(t.Context(), FollowOptions{ProgressJSON: true}, reports.Run{}))
+	if text := events.String(); !strings.HasPrefix(text, `{"type":"run-start","waves":[["net"],["app"]]}`+"\n") || !strings.HasSuffix(text, `{"type":"run-done","status":"failed"}`+"\n") {
+		t.Errorf("printed %s", text)
+	}
+}
+
+func TestAnApplyReportsAllSoFarAndItsEnd(t *testing.T) {
+	t.Parallel()
+	var last reports.Body
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer secret" {
+			t.Errorf("shown %q", got)
+		}
+		b, err := reports.Parse(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		last = b
+	}))
+	t.Cleanup(server.Close)
+	h := &Host{Stderr: new(bytes.Buffer), Environ: []string{"CHANT_REPORT_TOKEN=secret"}}
+	followedApply(t, h.follow(t.Context(), FollowOptions{ReportURL: server.URL}, reports.Run{Repo: "acme/infra", Env: "prod", Stage: "apply"}))
+	if n := len(last.Events); n == 0 || last.Events[n-1].Type != "run-done" || last.Report == nil || last.Run.Op != "green-1" || last.Run.Commit != "c1" {
+		t.Errorf("reported last %+v", last)
+	}
+}
+
+func TestAReportThatFailsIsAWarning(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	var lines bytes.Buffer
+	f := (&Host{Stderr: &lines}).follow(t.Context(), FollowOptions{ReportURL: server.URL, ProgressJSON: true}, reports.Run{})
+	f.end(report.Report{})
+	if !strings.Contains(lines.String(), "warning: the progress could not be reported: status 404") {
+		t.Errorf("said %s", lines.String())
+	}
+}
