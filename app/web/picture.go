@@ -13,7 +13,7 @@ import (
 
 // Sizes of the picture in its own units; the stylesheet scales it.
 const (
-	boxWidth, boxHeight = 190, 38
+	boxWidth, boxHeight = 212, 38
 	columnGap, rowGap   = 56, 10
 	headRoom            = 24
 	maxBoxes            = 24 // of a column; the rest is counted
