@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -166,19 +167,19 @@ func (s *Server) wireHTTP(where *sites, kept *facts.Facts, planners *drivers, no
 	if err != nil {
 		return nil, err
 	}
-	closing, closed := context.WithCancel(context.Background())
+	closing := make(chan struct{})
 	server := &httpd.Server{
 		Webhooks: s.receivers(where),
 		Listed:   where.reached, Facts: kept, Repos: where.repos, Deliveries: store.NewDeliveries(s.db), Pages: pages,
 		PagesToken: s.config.Pages.Token.Value(), Loopback: s.config.OnLoopback(), NotIsolated: notIsolated,
 		Ready: s.ready, Log: s.log, Metrics: s.measured(where, planners), Ticks: httpd.EverySecond,
-		ReportsToken: s.config.Reports.Token.Value(), Reports: store.NewReports(s.db), Closing: closing.Done(),
+		ReportsToken: s.config.Reports.Token.Value(), Reports: store.NewReports(s.db), Closing: closing,
 	}
 	served := &http.Server{
 		Addr: s.config.Listen, Handler: server.Handler(),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 	}
-	served.RegisterOnShutdown(closed)
+	served.RegisterOnShutdown(sync.OnceFunc(func() { close(closing) }))
 	return served, nil
 }
 

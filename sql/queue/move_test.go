@@ -53,6 +53,7 @@ func installed(t *testing.T, d *store.DB) {
 			store.NewRuns(d).Carries(ctx, tx, target, run, []string{"m"}),
 			store.NewPosts(d).Put(ctx, tx, repo.Key(), "note", store.Post{Hash: "h", PostedAt: at}),
 			store.NewAudit(d).Record(ctx, tx, store.AuditEntry{At: at, Action: "approve"}),
+			store.NewReports(d).Put(ctx, tx, store.Report{Repo: "acme/infra", RunID: "r", Body: []byte("{}")}, at),
 			store.NewSettings(d).Put(ctx, tx, "k", []byte("v"), at))
 	})
 	if err != nil {
