@@ -213,8 +213,8 @@ func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, re
 // StageRecord is recording merges; its trouble shows in the apply's context.
 const StageRecord = "record"
 
-// showPlan reads the gate of one plan and says how it stands: in the note
-// and in the statuses.
+// showPlan reads the gate of one plan and says how it stands: in the statuses,
+// then in the note, each whether or not the other could be said.
 func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change, baseTip string, snap *ledger.Snapshot, plan KeptPlan, p Policy, at statusPlace) error {
 	in, err := s.planNote(ctx, site, change, p, snap, plan)
 	if err != nil {
@@ -230,16 +230,17 @@ func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change
 	if p.Env.BlockMerge {
 		state, description = note.BlockingStatus(in.Report, in.NothingDue)
 	}
-	noted, said := s.tell(ctx, site, change, at, in, func() error {
-		return errors.Join(
-			s.say(ctx, site, change.Head, project.StagePlan, at, state, description, in.RunURL),
-			s.say(ctx, site, change.Head, project.StageApply, at, note.Success, beforeMerge(in.Report), in.RunURL),
-		)
-	})
-	if noted == nil {
-		noted = s.callFor(ctx, site, change.Number, in)
+	failed := errors.Join(
+		s.say(ctx, site, change.Head, project.StagePlan, at, state, description, in.RunURL),
+		s.say(ctx, site, change.Head, project.StageApply, at, note.Success, beforeMerge(in.Report), in.RunURL),
+	)
+	if err := s.warnOfStatuses(ctx, site, change.Head, at, &in); err != nil {
+		return errors.Join(failed, err)
 	}
-	return errors.Join(said, noted)
+	if err := s.Poster.Note(ctx, site, change.Number, in.Marker, in); err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, s.callFor(ctx, site, change.Number, in))
 }
 
 func beforeMerge(r report.Report) string {
