@@ -273,6 +273,12 @@ func (h *Host) saveRecord(file string) func(fanout.Record) error {
 // documented tells that the gates of an op bind plans that a report directory holds.
 // Any other gate's digest binds all there is.
 func documented(op, gate string) bool {
+	return ofAChange(op) || op == usecase.FanOutOp && strings.Contains(gate, "-wave-")
+}
+
+// ofAChange tells the op of a pull request or a green commit from that of a
+// deployment.
+func ofAChange(op string) bool {
 	_, _, pull := project.PullOf(op)
-	return pull || strings.HasPrefix(op, "green-") || op == usecase.FanOutOp && strings.Contains(gate, "-wave-")
+	return pull || strings.HasPrefix(op, "green-")
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
-	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -119,7 +118,7 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 // approveLineOf opens a gate that waits. The op of a pull request or a green commit
 // says all there is to say; that of a deployment is the same in every env and member.
 func approveLineOf(r gate.Record, member string) string {
-	if _, _, pull := project.PullOf(r.Op); pull || strings.HasPrefix(r.Op, "green-") {
+	if ofAChange(r.Op) {
 		return report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
 	}
 	from := ""

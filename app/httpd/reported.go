@@ -12,7 +12,6 @@ import (
 	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/comments/note"
-	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 	"github.com/chant-bot/chant/sql/store"
 )
@@ -84,7 +83,7 @@ func (s *Server) reported(r *http.Request) (web.Page, error) {
 	if err := json.Unmarshal(row.Body, &b); err != nil {
 		return nil, fmt.Errorf("report %d: %w", id, err)
 	}
-	rep := soFar(b)
+	rep := b.SoFar()
 	page := web.Run{
 		Frame: s.frame("Reported "+b.Run.Stage+" of "+b.Run.Repo, "runs"), Repo: b.Run.Repo, Env: b.Run.Env, Stage: b.Run.Stage,
 		Status: b.Status(), Verdict: b.Run.Op, Head: b.Run.Commit, Base: rep.Base, Digest: rep.Digest.String(), Message: rep.Message,
@@ -103,38 +102,4 @@ func (s *Server) reported(r *http.Request) (web.Page, error) {
 	}
 	page.LogLeftOut = max(0, len(b.Events)-batch)
 	return page, nil
-}
-
-// soFar is the report of a run, of its events alone while there is none.
-func soFar(b reports.Body) report.Report {
-	if b.Report != nil {
-		return *b.Report
-	}
-	var rep report.Report
-	at := map[string]int{}
-	for _, e := range b.Events {
-		if e.Type == "run-start" {
-			rep.Selection.Waves, rep.Members, at = e.Waves, nil, map[string]int{}
-			continue
-		}
-		if e.Component == "" {
-			continue
-		}
-		i, known := at[e.Component]
-		if !known {
-			i = len(rep.Members)
-			at[e.Component] = i
-			rep.Members = append(rep.Members, report.Member{Member: e.Component, Component: e.Component, Status: report.MemberStatus(run.Running)})
-		}
-		if e.Error != "" {
-			rep.Members[i].Error = e.Error
-		}
-		if e.Type == "component-done" {
-			rep.Members[i].Status, rep.Members[i].BlockedBy = report.MemberStatus(reports.Word(e.Status)), e.BlockedBy
-			if e.BlockedBy != "" && e.Status == run.EventFailed {
-				rep.Members[i].Status = report.MemberBlocked
-			}
-		}
-	}
-	return rep
 }

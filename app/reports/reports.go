@@ -77,13 +77,13 @@ func (b Body) Status() string {
 		return string(b.Report.Status)
 	}
 	if n := len(b.Events); n > 0 && b.Events[n-1].Type == "run-done" {
-		return Word(b.Events[n-1].Status)
+		return word(b.Events[n-1].Status)
 	}
 	return string(run.Running)
 }
 
-// Word is what a component, or a run, that ended so is called on pages.
-func Word(s run.EventStatus) string {
+// word is what a component, or a run, that ended so is called on pages.
+func word(s run.EventStatus) string {
 	switch s {
 	case run.OK:
 		return string(report.Applied)
@@ -91,4 +91,38 @@ func Word(s run.EventStatus) string {
 		return string(report.Waiting)
 	}
 	return string(s)
+}
+
+// SoFar is the report of a run, of its events alone while there is none.
+func (b Body) SoFar() report.Report {
+	if b.Report != nil {
+		return *b.Report
+	}
+	var rep report.Report
+	at := map[string]int{}
+	for _, e := range b.Events {
+		if e.Type == "run-start" {
+			rep.Selection.Waves, rep.Members, at = e.Waves, nil, map[string]int{}
+			continue
+		}
+		if e.Component == "" {
+			continue
+		}
+		i, known := at[e.Component]
+		if !known {
+			i = len(rep.Members)
+			at[e.Component] = i
+			rep.Members = append(rep.Members, report.Member{Member: e.Component, Component: e.Component, Status: report.MemberStatus(run.Running)})
+		}
+		if e.Error != "" {
+			rep.Members[i].Error = e.Error
+		}
+		if e.Type == "component-done" {
+			rep.Members[i].Status, rep.Members[i].BlockedBy = report.MemberStatus(word(e.Status)), e.BlockedBy
+			if e.BlockedBy != "" && e.Status == run.EventFailed {
+				rep.Members[i].Status = report.MemberBlocked
+			}
+		}
+	}
+	return rep
 }

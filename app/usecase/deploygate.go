@@ -7,7 +7,6 @@ import (
 
 	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/digest"
-	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/report"
 )
@@ -49,31 +48,16 @@ type question struct {
 // ask decides a gate on the ledger and, when it is shut, records that it waits.
 func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
 	answer := GateAnswer{Op: q.op, Gate: q.gate, Env: d.in.Env, Member: d.in.Member, Digest: q.digest}
-	prefix := prefixOf(d.in.Member)
 	policy := d.gatePolicy(q)
 	query := d.query(policy, q.op, q.digest)
-	who := d.in.Site.approvers(policy.Env, nil)
-	var decision gate.Decision
-	written, err := d.in.Site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		var lines []gate.Record
-		var err error
-		if decision, lines, err = decide(ctx, snap, prefix, query, who); err != nil {
-			return nil, err
-		}
-		if decision.Standing != nil {
-			answer.ExpiresAt = decision.Standing.ExpiresAt
-		}
-		if decision.Satisfied || !decision.NeedsPending {
-			return nil, nil
-		}
-		pending := gate.NewPending(query, lines, q.timeout, q.what)
-		answer.ExpiresAt = pending.ExpiresAt
-		return []ledger.File{{Path: gate.Path(prefix, q.op), Content: pending.Line(), Append: true}}, nil
-	})
+	decision, waits, warning, err := decideOrWait(ctx, d.in.Site, prefixOf(d.in.Member), query, d.in.Site.approvers(policy.Env, nil), q.timeout, q.what)
 	if err != nil {
 		return answer, err
 	}
-	answer.Warning = written.Warning
+	if waits != nil {
+		answer.ExpiresAt = waits.ExpiresAt
+	}
+	answer.Warning = warning
 	answer.take(decision, q)
 	return answer, nil
 }

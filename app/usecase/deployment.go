@@ -171,13 +171,7 @@ func (d *Deployment) Sources(ctx context.Context, names []string) (map[string]di
 	out := map[string]digest.Digest{}
 	for _, name := range names {
 		c := d.components[name]
-		var members []*member
-		for i, step := range c.Steps() {
-			if step.RootOf() != "" {
-				members = append(members, d.member(c, i, step))
-			}
-		}
-		made, err := d.sources(ctx, members)
+		made, err := d.sources(ctx, d.rootMembers(c))
 		if err != nil {
 			return nil, err
 		}
@@ -202,6 +196,17 @@ func (d *Deployment) Sources(ctx context.Context, names []string) (map[string]di
 func (d *Deployment) sources(ctx context.Context, members []*member) (map[string]string, error) {
 	p := &planner{Stage: d.Stage, in: d.planInput(deploySide{}, "")}
 	return p.sources(ctx, members)
+}
+
+// rootMembers are the steps of a component that apply a root.
+func (d *Deployment) rootMembers(c *project.Component) []*member {
+	var members []*member
+	for i, step := range c.Steps() {
+		if step.RootOf() != "" {
+			members = append(members, d.member(c, i, step))
+		}
+	}
+	return members
 }
 
 func (d *Deployment) member(c *project.Component, index int, step project.Step) *member {

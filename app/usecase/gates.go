@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
@@ -83,6 +84,26 @@ func decide(ctx context.Context, snap *ledger.Snapshot, prefix string, q gate.Qu
 		return gate.Decision{}, nil, who.err
 	}
 	return d, lines, nil
+}
+
+// decideOrWait decides a gate on the ledger as the remote has it and, when it is
+// shut, records there that it waits, for as long as timeout says. waits is the
+// pending fact it waits under, nil where there is none. warning is for people.
+func decideOrWait(ctx context.Context, site *Site, prefix string, q gate.Query, who *approvers, timeout time.Duration, description string) (d gate.Decision, waits *gate.Record, warning string, err error) {
+	written, err := site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		var lines []gate.Record
+		var err error
+		if d, lines, err = decide(ctx, snap, prefix, q, who); err != nil {
+			return nil, err
+		}
+		if waits = d.Standing; d.Satisfied || !d.NeedsPending {
+			return nil, nil
+		}
+		pending := gate.NewPending(q, lines, timeout, description)
+		waits = &pending
+		return []ledger.File{{Path: gate.Path(prefix, q.Op), Content: pending.Line(), Append: true}}, nil
+	})
+	return d, waits, written.Warning, err
 }
 
 // approvedSide loads from the ledger what an approval of d was shown: the

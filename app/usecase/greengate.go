@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/engine/cover"
-	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
@@ -17,21 +16,12 @@ import (
 func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *Apply, covered cover.Report) error {
 	who := in.Site.approvers(t.policy.Env, a.greenRule())
 	q := st.query(t.policy, a.Op, a.Report.Digest)
-	var d gate.Decision
-	written, err := in.Site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		var lines []gate.Record
-		var err error
-		if d, lines, err = decide(ctx, snap, t.prefix, q, who); err != nil || d.Satisfied || !d.NeedsPending {
-			return nil, err
-		}
-		pending := gate.NewPending(q, lines, gate.DefaultTimeout, a.describe())
-		return []ledger.File{{Path: gate.Path(t.prefix, a.Op), Content: pending.Line(), Append: true}}, nil
-	})
+	d, _, warning, err := decideOrWait(ctx, in.Site, t.prefix, q, who, gate.DefaultTimeout, a.describe())
 	if err != nil {
 		return err
 	}
-	if written.Warning != "" {
-		a.Warnings = append(a.Warnings, written.Warning)
+	if warning != "" {
+		a.Warnings = append(a.Warnings, warning)
 	}
 	if d.Satisfied {
 		under := cover.UnderApproval(a.Set.Side(), d.Record.Sources, a.Set.Nothing())

@@ -135,16 +135,10 @@ func (r *rollout) planWave(ctx context.Context, due []string) (*WavePlan, error)
 // waveMembers are the steps of a component that are planned; one that has none is one
 // member of its own name (pr-loop §5.4).
 func (r *rollout) waveMembers(c *project.Component) []*member {
-	var members []*member
-	for i, step := range c.Steps() {
-		if step.RootOf() != "" {
-			members = append(members, r.member(c, i, step))
-		}
+	if members := r.rootMembers(c); len(members) > 0 {
+		return members
 	}
-	if len(members) == 0 {
-		members = append(members, r.member(c, 0, c.Steps()[0]))
-	}
-	return members
+	return []*member{r.member(c, 0, c.Steps()[0])}
 }
 
 func (r *rollout) planInWave(ctx context.Context, m *member) error {
