@@ -209,6 +209,9 @@ func TestAPullRequestCannotLetItsAuthorApprove(t *testing.T) {
 	alice, bob := w.principal("alice"), w.principal("bob")
 	p.envs = env(alice)
 	must(w.Repo.Commit("main", w.files(p), w.Alice))(t)
+	// The base of the range then has the rule, whether the server sees the newest
+	// commit before it is merged into, and records it, or after.
+	must(w.Repo.Commit("main", map[string]string{"README.md": "infra\n"}, w.Alice))(t)
 	w.start()
 
 	p.envs = env(alice, bob)
