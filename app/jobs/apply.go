@@ -56,7 +56,10 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		return river.JobSnooze(10 * time.Second)
 	case errors.As(err, &refusal):
 		w.Log.InfoContext(ctx, "nothing to apply", "why", refusal.Message)
-		return nil
+		// Whoever found one due while this one ran has queued none.
+		return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
+			return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
+		})
 	case err != nil:
 		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
 	}
@@ -113,7 +116,7 @@ func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs
 	if found && kept.Status == usecase.RunRunning {
 		return w.resume(ctx, in, kept)
 	}
-	if err := w.Settler.Recorded(ctx, in); err != nil {
+	if err := w.Settler.Ready(ctx, in, a.asked()); err != nil {
 		return nil, nil, err
 	}
 	j := w.Facts.NewJournal(site.Repo, a.Env, a.Member)

@@ -99,8 +99,12 @@ type ApplyArgs struct {
 	Branch  string `json:"branch"`
 	Env     string `json:"env"`
 	Member  string `json:"member,omitempty"`
-	Commit  string `json:"commit"`
+	// Commit is the one that was found due, "" where somebody asked for an apply.
+	Commit string `json:"commit"`
 }
+
+// asked tells an apply that a person asked for from one that was found due.
+func (a ApplyArgs) asked() bool { return a.Commit == "" }
 
 // Kind implements river.JobArgs.
 func (ApplyArgs) Kind() string { return "apply" }

@@ -32,34 +32,46 @@ func (s *Settler) settleApplies(ctx context.Context, site *Site, branch string, 
 	return nil
 }
 
-// applyDue tells whether the newest green commit is to be applied now: it was
-// not applied yet, and no apply of it ended in a way that waits for somebody. A
-// gate that waited is asked again, since an approval may have come.
+// applyDue finds the commit of an environment that is to be applied now, and tells
+// whether it is.
 func (s *Settler) applyDue(ctx context.Context, site *Site, branch, env, member string) (commit string, due bool, err error) {
 	t, err := s.greenTarget(ctx, ApplyInput{Site: site, Branch: branch, Env: env, Member: member})
 	if _, refused := errors.AsType[*Refusal](err); refused {
 		return "", false, nil
 	}
-	if err != nil || t.done || t.refusal != "" || !t.policy.Env.ApplyOnMerge {
+	if err != nil {
 		return "", false, err
 	}
-	run, found, err := s.Facts.NewestRun(ctx, site.Repo, env, member)
-	if err != nil || !found || run.Apply.Report.Head != t.commit {
-		return t.commit, err == nil, err
-	}
-	if run.Status == RunRunning || run.Apply.Fresh {
-		return t.commit, true, nil // the job resumes it, or plans afresh
-	}
-	if run.Apply.Report.Status != report.Refused || run.Apply.Report.Refusal == report.NotGreen {
-		return t.commit, run.Apply.Report.Refusal == report.NotGreen, nil
-	}
-	open, err := s.gateOpened(ctx, site, run.Apply)
-	return t.commit, open, err
+	due, err = s.due(ctx, site, t, member)
+	return t.commit, due, err
 }
 
-// Recorded refuses an apply of a commit whose merge is not recorded yet: no
-// approval would be found for it. Once it is, its branch is settled again.
-func (s *Settler) Recorded(ctx context.Context, in ApplyInput) error {
+// due tells whether a target is to be applied now without anybody asking: it was
+// not applied yet, and no apply of it ended in a way that waits for somebody. A
+// gate that waited is asked again, since an approval may have come.
+func (s *Settler) due(ctx context.Context, site *Site, t target, member string) (bool, error) {
+	env := t.policy.Env
+	if t.done || t.refusal != "" || !env.ApplyOnMerge {
+		return false, nil
+	}
+	run, found, err := s.Facts.NewestRun(ctx, site.Repo, env.Name, member)
+	if err != nil || !found || run.Apply.Report.Head != t.commit {
+		return err == nil, err
+	}
+	if run.Status == RunRunning || run.Apply.Fresh {
+		return true, nil // the job resumes it, or plans afresh
+	}
+	if run.Apply.Report.Status != report.Refused || run.Apply.Report.Refusal == report.NotGreen {
+		return run.Apply.Report.Refusal == report.NotGreen, nil
+	}
+	return s.gateOpened(ctx, site, run.Apply)
+}
+
+// Ready refuses an apply that is not to be made now. One of a commit whose merge is
+// not recorded yet: no approval would be found for it, and once it is recorded its
+// branch is settled again. And one that nobody asked for and that is not due any
+// more: what queued it had looked before the apply in front of it ended.
+func (s *Settler) Ready(ctx context.Context, in ApplyInput, asked bool) error {
 	t, err := s.greenTarget(ctx, in)
 	if err != nil {
 		return err
@@ -72,9 +84,19 @@ func (s *Settler) Recorded(ctx context.Context, in ApplyInput) error {
 	if err != nil {
 		return err
 	}
-	due, err := RecordInput{Site: in.Site, Branch: in.Branch, Tip: tip}.unrecorded(ctx, b, t.policy.Env)
-	if err == nil && holds(due, t.commit) {
+	unrecorded, err := RecordInput{Site: in.Site, Branch: in.Branch, Tip: tip}.unrecorded(ctx, b, t.policy.Env)
+	if err != nil {
+		return err
+	}
+	if holds(unrecorded, t.commit) {
 		return refusef("%s is applied when its merge is recorded", short(t.commit))
+	}
+	if asked {
+		return nil
+	}
+	due, err := s.due(ctx, in.Site, t, in.Member)
+	if err == nil && !due {
+		return refusef("%s is not to be applied any more: an apply ended since this one was queued", short(t.commit))
 	}
 	return err
 }

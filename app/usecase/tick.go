@@ -48,9 +48,13 @@ func (st *Stage) Tick(ctx context.Context, in TickInput) ([]green.TagDue, error)
 			continue
 		}
 		if !in.DryRun {
-			if err := in.Site.pushTag(ctx, *due, now); err != nil {
-				return made, fmt.Errorf("tagging %s: %w", due.Name, err)
-			}
+			err = in.Site.Clone.PushTag(ctx, due.Name, due.Commit, due.Message, now)
+		}
+		if errors.Is(err, git.ErrTagExists) {
+			continue // made elsewhere since the branch was fetched
+		}
+		if err != nil {
+			return made, err
 		}
 		made = append(made, *due)
 	}
@@ -69,17 +73,6 @@ func (in TickInput) judge(ctx context.Context, sha string, tags []green.Tag, now
 		return nil, fmt.Errorf("reading the checks of %s: %w", sha, err)
 	}
 	return green.Due(in.Green, sha, in.Green.Branch, tags, green.Judge(in.Green, runs), now), nil
-}
-
-func (s *Site) pushTag(ctx context.Context, due green.TagDue, at time.Time) error {
-	if err := s.Clone.CreateTag(ctx, due.Name, due.Commit, due.Message, at); err != nil {
-		return err
-	}
-	object, err := s.Clone.Resolve(ctx, "refs/tags/"+due.Name)
-	if err != nil {
-		return err
-	}
-	return s.Clone.PushRef(ctx, object, "refs/tags/"+due.Name, "")
 }
 
 // greenTags are the ci tags of the clone, as the green package reads them.

@@ -96,28 +96,43 @@ func signatureTime(signature string) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// CreateTag makes an annotated tag here; PushRef sends it. A name that is taken
-// is ErrTagExists: nothing is ever moved or forced (pr-loop §4.3).
-func (c *Clone) CreateTag(ctx context.Context, name, commit, message string, at time.Time) error {
-	sha, err := c.Resolve(ctx, commit)
+// PushTag makes an annotated tag on the remote, and here once it stands there: what
+// looks at the tags of this clone meanwhile sees none that the remote may yet
+// refuse. A name that is taken is ErrTagExists: nothing is ever moved or forced
+// (pr-loop §4.3).
+func (c *Clone) PushTag(ctx context.Context, name, commit, message string, at time.Time) error {
+	oid, err := c.tagObject(ctx, name, commit, message, at)
 	if err != nil {
 		return fmt.Errorf("tagging %s: %w", name, err)
 	}
+	ref := "refs/tags/" + name
+	err = c.PushRef(ctx, oid, ref, "")
+	if refused, ok := errors.AsType[*Rejected](err); ok && refused.Stale {
+		return fmt.Errorf("tagging %s: %w", name, ErrTagExists)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.MoveRefs(ctx, Move{Ref: ref, New: oid})
+	if errors.Is(err, ErrRefMoved) {
+		return nil // a fetch was faster, and brings it from now on
+	}
+	return err
+}
+
+// tagObject writes the object of an annotated tag, which nothing names yet.
+func (c *Clone) tagObject(ctx context.Context, name, commit, message string, at time.Time) (oid string, err error) {
+	sha, err := c.Resolve(ctx, commit)
+	if err != nil {
+		return "", err
+	}
 	if _, err := c.git(ctx, "check-ref-format", "refs/tags/"+name); err != nil {
-		return fmt.Errorf("tagging %s: not a tag name: %w", name, err)
+		return "", fmt.Errorf("not a tag name: %w", err)
 	}
 	who, err := c.Committer()
 	if err != nil {
-		return fmt.Errorf("tagging %s: %w", name, err)
+		return "", err
 	}
-	oid, err := c.writeObject("tag", fmt.Appendf(nil, "object %s\ntype commit\ntag %s\ntagger %s\n\n%s",
+	return c.writeObject("tag", fmt.Appendf(nil, "object %s\ntype commit\ntag %s\ntagger %s\n\n%s",
 		sha, name, Signature{Person: who, At: at}.line(), message))
-	if err != nil {
-		return fmt.Errorf("tagging %s: %w", name, err)
-	}
-	err = c.MoveRefs(ctx, Move{Ref: "refs/tags/" + name, New: oid})
-	if errors.Is(err, ErrRefMoved) {
-		return fmt.Errorf("tagging %s: %w", name, ErrTagExists)
-	}
-	return err
 }

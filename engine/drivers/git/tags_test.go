@@ -42,7 +42,7 @@ func TestCITagsArePeeled(t *testing.T) {
 	}
 }
 
-func TestCreateTagKeepsTheAnnotationAndNeverMoves(t *testing.T) {
+func TestPushTagKeepsTheAnnotationAndNeverMoves(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)
 	sha := write(t, remote, "main", "a", "1")
@@ -50,7 +50,7 @@ func TestCreateTagKeepsTheAnnotationAndNeverMoves(t *testing.T) {
 	name := "ci/green/" + sha
 	message := "all required phases passed: check\n\n{\n  \"schema\": 1,\n  \"tag\": \"green\"\n}\n# not a comment\n"
 	at := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
-	if err := c.CreateTag(t.Context(), name, sha, message, at); err != nil {
+	if err := c.PushTag(t.Context(), name, sha, message, at); err != nil {
 		t.Fatal(err)
 	}
 	tag := must[[]TagRef](t)(c.CITags(t.Context()))[0]
@@ -60,20 +60,32 @@ func TestCreateTagKeepsTheAnnotationAndNeverMoves(t *testing.T) {
 	if who := gittest.Run(t, c.Dir(), "for-each-ref", "--format=%(taggername) %(taggeremail)", "refs/tags/"+name); who != "chant <chant@localhost>" {
 		t.Errorf("tagger %s", who)
 	}
-	if err := c.CreateTag(t.Context(), name, sha, "again", at); !errors.Is(err, ErrTagExists) {
+	if err := c.PushTag(t.Context(), name, sha, "again", at); !errors.Is(err, ErrTagExists) {
 		t.Errorf("second tag of the name: %v", err)
-	}
-	if err := c.PushRef(t.Context(), "refs/tags/"+name, "refs/tags/"+name, ""); err != nil {
-		t.Fatal(err)
 	}
 	if got := gittest.Run(t, remote, "rev-parse", name+"^{commit}"); got != sha {
 		t.Errorf("the remote's tag peels to %s", got)
 	}
-	if err := c.CreateTag(t.Context(), "ci/green/a..b", sha, "x", at); err == nil {
+	if err := c.PushTag(t.Context(), "ci/green/a..b", sha, "x", at); err == nil {
 		t.Error("a name that is no ref name was taken")
 	}
 	if out := gittest.Run(t, c.Dir(), "fsck", "--strict", "--no-dangling"); out != "" {
 		t.Errorf("fsck: %s", out)
+	}
+}
+
+func TestATagTheRemoteRefusesIsNotMadeHereEither(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	sha := write(t, remote, "main", "a", "1")
+	c := openClone(t, remote)
+	name, at := "ci/green/"+sha, time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
+	gittest.Hook(t, remote, "pre-receive", "exit 1")
+	if _, refused := errors.AsType[*Rejected](c.PushTag(t.Context(), name, sha, "green", at)); !refused {
+		t.Error("the remote's refusal was not told")
+	}
+	if tags := must[[]TagRef](t)(c.CITags(t.Context())); len(tags) > 0 {
+		t.Errorf("here are %+v", tags)
 	}
 }
 
