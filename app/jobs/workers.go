@@ -14,9 +14,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/chant-bot/chant/app/usecase"
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/record"
-	"github.com/chant-bot/chant/forges"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -103,17 +101,10 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	if err != nil {
 		return w.later(err)
 	}
-	change, err := site.Forge.Change(ctx, site.Repo, a.Number)
-	if err != nil && !errors.Is(err, forges.ErrNotFound) {
-		return w.later(err)
-	}
-	if err != nil || change.State != engine.Open || change.Head != a.Head || change.BaseBranch != a.BaseBranch {
-		return nil // a newer head has a job of its own
-	}
 	dir := filepath.Join(w.RunsDir, "plan-"+w.Stage.NewID())
 	defer os.RemoveAll(dir)
 	start := time.Now()
-	done, err := w.Settler.PlanChange(ctx, site, change, a.Again, dir)
+	done, err := w.Settler.PlanChange(ctx, site, usecase.PlanWish{Number: a.Number, Head: a.Head, BaseBranch: a.BaseBranch, Again: a.Again}, dir)
 	if err != nil {
 		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}

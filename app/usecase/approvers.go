@@ -185,7 +185,7 @@ func (s *Site) authors(ctx context.Context, change engine.Change, base string) (
 	if err != nil {
 		return nil, fmt.Errorf("reading who wrote #%d: %w", change.Number, err)
 	}
-	if err := s.fetchHead(ctx, change); err != nil {
+	if err := s.fetchHead(ctx, change.Number, change.Head); err != nil {
 		return nil, err
 	}
 	commits, err := s.Clone.Commits(ctx, base, change.Head)

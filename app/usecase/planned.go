@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -126,21 +127,32 @@ type PlannedChange struct {
 	BaseTip string
 }
 
+// PlanWish is a head to plan, while it is the head of its pull request.
+type PlanWish struct {
+	Number           int
+	Head, BaseBranch string
+	Again            bool // though a plan of it stands
+}
+
 // PlanChange fetches what a pull request needs and plans it against the base
-// branch's tip: once for a head, or again. It is the last that stands before the
-// code runs, so it asks itself whether it may; nil when it may not or need not.
-func (s *Settler) PlanChange(ctx context.Context, site *Site, change engine.Change, again bool, dir string) (*PlannedChange, error) {
+// branch's tip. It is the last that stands before the code runs, so it reads the
+// pull request and asks itself whether it may; nil when it may not or need not.
+func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir string) (*PlannedChange, error) {
+	change, err := site.wished(ctx, wish)
+	if err != nil || change == nil {
+		return nil, err
+	}
 	base, tip, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
-	if why, err := s.notPlanned(ctx, site, change, base.Declaration); err != nil || why != "" {
+	if why, err := s.notPlanned(ctx, site, *change, base.Declaration); err != nil || why != "" {
 		return nil, err
 	}
-	if kept, err := s.plansOf(ctx, site, change, tip); err != nil || len(kept) > 0 && !again {
+	if kept, err := s.plansOf(ctx, site, *change, tip); err != nil || len(kept) > 0 && !wish.Again {
 		return nil, err
 	}
-	if err := site.fetchHead(ctx, change); err != nil {
+	if err := site.fetchHead(ctx, change.Number, change.Head); err != nil {
 		return nil, err
 	}
 	in := PullInput{Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir}
@@ -156,6 +168,25 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, change engine.Chan
 		done.Plans = []PullPlan{nothing}
 	}
 	return done, nil
+}
+
+// wished is the pull request of a wish, nil once it has another head or base
+// branch, which have a wish of their own, or is not open any more. What planning it
+// needs is fetched meanwhile.
+func (s *Site) wished(ctx context.Context, wish PlanWish) (*engine.Change, error) {
+	var change engine.Change
+	err := together(
+		func() (err error) { change, err = s.Forge.Change(ctx, s.Repo, wish.Number); return err },
+		ahead(func() error { return s.FetchBranch(ctx, wish.BaseBranch) }),
+		ahead(func() error { return s.fetchHead(ctx, wish.Number, wish.Head) }),
+	)
+	if errors.Is(err, forges.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || change.State != engine.Open || change.Head != wish.Head || change.BaseBranch != wish.BaseBranch {
+		return nil, err
+	}
+	return &change, nil
 }
 
 // nothingPlanned is the plan of a pull request no env takes, so that it is known

@@ -76,7 +76,7 @@ func (s *Site) boundFor(ctx context.Context, baseTip string, change engine.Chang
 	if err == nil || forPeople(err) == nil {
 		return b, err
 	}
-	if err := s.fetchHead(ctx, change); err != nil {
+	if err := s.fetchHead(ctx, change.Number, change.Head); err != nil {
 		return bound{}, err
 	}
 	return s.bound(ctx, change.Head)

@@ -126,7 +126,7 @@ func (st *Stage) planCommit(ctx context.Context, in RecordInput, b bound, p Poli
 	}
 	r := &recording{Stage: st, in: in, policy: p, commit: commit, change: change, merged: merged}
 	if merged {
-		if err = in.Site.fetchHead(ctx, change); err != nil {
+		if err = in.Site.fetchHead(ctx, change.Number, change.Head); err != nil {
 			return nil, err
 		}
 		if r.authors, err = in.Site.authors(ctx, change, commit.Parent); err != nil {

@@ -120,7 +120,12 @@ type Settler struct {
 // SettlePull settles one pull request. open tells whether it is to be settled
 // by the sweep again.
 func (s *Settler) SettlePull(ctx context.Context, site *Site, number int) (open bool, err error) {
-	change, err := site.Forge.Change(ctx, site.Repo, number)
+	var change engine.Change
+	err = together(
+		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, number); return err },
+		ahead(func() error { return site.FetchBranch(ctx, site.DefaultBranch) }),
+		ahead(func() error { _, err := site.snapshot(ctx); return err }),
+	)
 	if errors.Is(err, forges.ErrNotFound) {
 		return false, nil
 	}

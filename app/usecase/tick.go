@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/project"
@@ -145,11 +144,11 @@ var errGone = errors.New("the branch is gone")
 
 // fetchHead brings the head of a pull request here unless it is: a clone made
 // anew has branches only.
-func (s *Site) fetchHead(ctx context.Context, change engine.Change) error {
-	if _, err := s.Clone.Resolve(ctx, change.Head+"^{commit}"); err == nil {
+func (s *Site) fetchHead(ctx context.Context, number int, head string) error {
+	if _, err := s.Clone.Resolve(ctx, head+"^{commit}"); err == nil {
 		return nil
 	}
-	return s.Clone.Fetch(ctx, fmt.Sprintf("+%s:refs/chant/pull/%d", s.Repo.Instance.HeadRef(change.Number), change.Number))
+	return s.Clone.Fetch(ctx, fmt.Sprintf("+%s:refs/chant/pull/%d", s.Repo.Instance.HeadRef(number), number))
 }
 
 // TickBranch fetches a branch and ticks it where it is the one ci.green names.
