@@ -41,7 +41,7 @@ func (l *logged) Work(ctx context.Context, job *rivertype.JobRow, do func(contex
 		if snooze.Duration <= lockWait {
 			level = slog.LevelDebug // behind another job of its subject: a line a second
 		}
-		l.jobs.Log.Log(ctx, level, "job waits", append(attrs, "for", snooze.Duration)...)
+		l.jobs.Log.Log(ctx, level, "job waits", append(attrs, "for", snooze.Duration, "why", err)...)
 	case err != nil:
 		outcome = "failed"
 		l.jobs.Log.ErrorContext(ctx, "job failed", append(attrs, "error", err)...)

@@ -270,10 +270,11 @@ func (j *Jobs) commandTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, ref 
 }
 
 // later turns a forge's rate limit, a remote that does not answer, or a lease that
-// was not renewed in time, into a later try of the job.
+// was not renewed in time, into a later try of the job, which keeps its reason for
+// the log.
 func (j *Jobs) later(err error) error {
 	if wait, ok := waits(err); ok {
-		return river.JobSnooze(wait)
+		return fmt.Errorf("%w (%w)", err, river.JobSnooze(wait))
 	}
 	return err
 }
