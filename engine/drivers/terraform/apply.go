@@ -66,20 +66,35 @@ func (w *workdir) copyIn(p engine.Planned) error {
 }
 
 func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink) (engine.Outcome, error) {
-	c := call{
-		args: []string{"apply", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), filepath.Join(w.scratch, savedPlan)},
-		sink: sink, detached: true,
-	}
-	cmd, err := w.command(c)
+	hold, err := w.d.holdFile(w.t.Member)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	cmd.Grace = w.d.cfg.ApplyGrace
-	if cmd.Hold, err = w.d.holdFile(w.t.Member); err != nil {
-		return engine.Outcome{}, err
+	started, res, err := w.supervise(ctx, supervised, hold, sink)
+	stopped, interrupted := errors.AsType[*exec.StoppedError](err)
+	switch {
+	case err == nil:
+		return w.settle(ctx, res, nil), nil
+	case interrupted:
+		return w.settle(ctx, res, stopped.Cause), nil
+	case !started:
+		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
 	}
+	return unknown(w.t.Root.Name), nil
+}
+
+// supervise runs the saved plan in the scratch directory to its end. Unless it
+// was started nothing was changed. The error is that of Supervised.Wait.
+func (w *workdir) supervise(ctx context.Context, supervised, hold string, sink engine.Sink) (started bool, res exec.Result, err error) {
+	cmd, err := w.command(call{
+		args: []string{"apply", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), filepath.Join(w.scratch, savedPlan)},
+		sink: sink, detached: true,
+	})
+	if err != nil {
+		return false, exec.Result{}, err
+	}
+	cmd.Grace, cmd.Hold = w.d.cfg.ApplyGrace, hold
 	var s *exec.Supervised
-	var res exec.Result
 	err = w.d.cfg.Pool.Do(ctx, func() error {
 		if w.t.Ready != nil {
 			if err := w.t.Ready(); err != nil {
@@ -92,18 +107,10 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 		res, err = s.Wait(ctx)
 		return err
 	})
-	var stopped *exec.StoppedError
-	switch {
-	case err == nil:
-		return w.settle(ctx, res, nil), nil
-	case errors.As(err, &stopped):
-		return w.settle(ctx, res, stopped.Cause), nil
-	case s == nil || errors.Is(err, exec.ErrNotStarted):
-		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
-	case errors.Is(err, exec.ErrRunning):
+	if errors.Is(err, exec.ErrRunning) && s != nil {
 		w.scratch = "" // still in use
 	}
-	return unknown(w.t.Root.Name), nil
+	return s != nil && !errors.Is(err, exec.ErrNotStarted), res, err
 }
 
 func unknown(root string) engine.Outcome {

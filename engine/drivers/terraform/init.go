@@ -43,6 +43,14 @@ func quoteHCL(s string) string {
 // init initialises the working directory and refuses a root whose state would
 // be lost with the checkout.
 func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
+	if err := w.initialise(ctx, sink); err != nil {
+		return err
+	}
+	return w.checkState()
+}
+
+// initialise is init wherever the state is kept.
+func (w *workdir) initialise(ctx context.Context, sink engine.Sink) error {
 	if err := w.forget(); err != nil {
 		return err
 	}
@@ -58,7 +66,7 @@ func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
 	if res.ExitCode != 0 {
 		return w.failure(c, res)
 	}
-	return w.checkState()
+	return nil
 }
 
 // initWithCache runs init with the providers that earlier inits downloaded, and
@@ -130,27 +138,18 @@ func (w *workdir) checkState() error {
 	if w.d.cfg.KeepsCheckout {
 		return nil
 	}
-	data, found, err := w.readSmall(filepath.Join(w.rel, dataDir, "terraform.tfstate"))
+	kind, config, err := w.backend()
 	if err != nil {
-		return fmt.Errorf("reading the backend of root %s: %w", w.t.Root.Name, err)
+		return err
 	}
-	var backend digest.Value
-	if found {
-		v, err := digest.Decode(data)
-		if err != nil {
-			return fmt.Errorf("reading the backend of root %s: %w", w.t.Root.Name, err)
-		}
-		backend = v.Get("backend")
-	}
-	kind, _ := backend.Get("type").Text()
 	if kind != "local" && kind != "" {
 		return nil
 	}
 	key := "path"
-	if w.t.Root.Workspace != "" && w.t.Root.Workspace != "default" {
+	if !w.inDefaultWorkspace() {
 		key = "workspace_dir" // the local backend ignores path in other workspaces
 	}
-	path, _ := backend.Get("config").Get(key).Text()
+	path, _ := config.Get(key).Text()
 	for _, dir := range w.d.cfg.Writable {
 		if path != "" && within(dir, path) {
 			return nil
@@ -158,6 +157,28 @@ func (w *workdir) checkState() error {
 	}
 	return engine.Tell(fmt.Errorf("root %s keeps its state in a local file that is not kept: use a remote backend, or give backend \"local\" an absolute %q (backendConfig of the root in chant.config.json) inside a directory that plans may write (writablePaths of the server's configuration, --writable on the command line)",
 		w.t.Root.Name, key))
+}
+
+func (w *workdir) inDefaultWorkspace() bool {
+	return w.t.Root.Workspace == "" || w.t.Root.Workspace == "default"
+}
+
+// backend is what an initialised directory has as its backend: the kind, empty
+// for one that declares none, and its configuration.
+func (w *workdir) backend() (kind string, config digest.Value, err error) {
+	data, found, err := w.readSmall(filepath.Join(w.rel, dataDir, "terraform.tfstate"))
+	if err != nil {
+		return "", digest.Value{}, fmt.Errorf("reading the backend of root %s: %w", w.t.Root.Name, err)
+	}
+	if !found {
+		return "", digest.Value{}, nil
+	}
+	v, err := digest.Decode(data)
+	if err != nil {
+		return "", digest.Value{}, fmt.Errorf("reading the backend of root %s: %w", w.t.Root.Name, err)
+	}
+	kind, _ = v.Get("backend").Get("type").Text()
+	return kind, v.Get("backend").Get("config"), nil
 }
 
 // within tells whether an absolute path lies in a directory.

@@ -28,6 +28,8 @@ type workdir struct {
 	runDir  *os.Root
 	env     []string
 	unlock  func()
+	more    []string // further directories that its runs may write to
+	secrets []string // further values masked in what its runs say
 }
 
 // open validates the target. The caller must close the workdir.
@@ -157,7 +159,9 @@ type call struct {
 	args     []string
 	sink     engine.Sink // nil: nothing is shown
 	json     bool        // the output is a document: only certain secrets are masked
+	exact    bool        // the output is a state: it is stored again, so nothing is masked
 	reads    []string    // further readable paths
+	stdin    string      // a pipe that is held open and read from
 	detached bool
 }
 
@@ -177,9 +181,17 @@ func (w *workdir) light(c call) bool {
 
 // command builds the walled command of a call.
 func (w *workdir) command(c call) (exec.Cmd, error) {
-	cmd := exec.Cmd{Args: append([]string{w.d.binary}, c.args...), Dir: w.dir, Env: w.env, Scrub: textSecrets(w.t.Credentials)}
-	if c.json {
+	cmd := exec.Cmd{Args: append([]string{w.d.binary}, c.args...), Dir: w.dir, Env: w.env}
+	switch {
+	case c.exact:
+	case c.json:
 		cmd.Scrub = documentSecrets(w.t.Credentials)
+	default:
+		cmd.Scrub = append(textSecrets(w.t.Credentials), w.secrets...)
+	}
+	if c.stdin != "" {
+		// Opened for writing too, so that it never ends by itself.
+		cmd.Args = append([]string{"/bin/sh", "-c", `pipe=$1; shift; exec "$@" <>"$pipe"`, "sh", c.stdin}, cmd.Args...)
 	}
 	if w.light(c) {
 		cmd.Env = append([]string{seldomCollect}, w.env...) // an operator's own word comes later and wins
@@ -189,7 +201,7 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 	}
 	cfg := w.d.cfg
 	view := exec.View{
-		ReadWrite: append(w.own(), w.scratch),
+		ReadWrite: append(append(w.own(), w.scratch), w.more...),
 		ReadOnly:  append([]string{w.d.binary}, c.reads...),
 		Shared:    cfg.Writable,
 		Limits:    cfg.Limits, Detached: c.detached,
