@@ -150,9 +150,9 @@ type Part struct {
 
 // Member is the member of that name.
 func (d *Document) Member(name string) (Member, bool) {
-	for _, m := range d.Members {
-		if m.Member == name {
-			return m, true
+	for i := range d.Members {
+		if d.Members[i].Member == name {
+			return d.Members[i], true
 		}
 	}
 	return Member{}, false
@@ -160,24 +160,26 @@ func (d *Document) Member(name string) (Member, bool) {
 
 // EntriesOf are the entries of one member, in document order.
 func (d *Document) EntriesOf(member string) []Entry {
-	return filter(d.Entries, func(e Entry) bool { return e.Member == member })
+	return filter(d.Entries, func(e *Entry) bool { return e.Member == member })
 }
 
 // SideEffectsOf are the side effects of one member, in document order.
 func (d *Document) SideEffectsOf(member string) []SideEffect {
-	return filter(d.SideEffects, func(s SideEffect) bool { return s.Member == member })
+	return filter(d.SideEffects, func(s *SideEffect) bool { return s.Member == member })
 }
 
 // InexactOf are the inexact numbers of one member, in document order.
 func (d *Document) InexactOf(member string) []Inexact {
-	return filter(d.Inexact, func(i Inexact) bool { return i.Member == member })
+	return filter(d.Inexact, func(i *Inexact) bool { return i.Member == member })
 }
 
-func filter[T any](all []T, keep func(T) bool) []T {
+// filter copies only what it keeps: an entry is large, and a document is gone
+// through once for each member.
+func filter[T any](all []T, keep func(*T) bool) []T {
 	var kept []T
-	for _, one := range all {
-		if keep(one) {
-			kept = append(kept, one)
+	for i := range all {
+		if keep(&all[i]) {
+			kept = append(kept, all[i])
 		}
 	}
 	return kept

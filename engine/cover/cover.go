@@ -80,37 +80,52 @@ type Merge struct {
 // planner itself says that there is nothing to apply; see Nothing.
 func ByMerges(merges []Merge, fresh Side, nothing map[string]bool) Report {
 	var report Report
+	newest, unread := newestOf(merges)
 	for _, m := range fresh.Doc.Members {
-		v := Verdict{Member: m.Member}
-		if Nothing(fresh.Doc, m.Member, nothing[m.Member]) {
+		v := Verdict{Member: m.Member, Status: Uncovered}
+		by, planned := newest[m.Member]
+		switch {
+		case Nothing(fresh.Doc, m.Member, nothing[m.Member]):
 			v.Status = NothingToDo
-		} else {
-			v.Status, v.By, v.Reason = byNewest(merges, fresh, m.Member)
+		case planned:
+			v.Status, v.By, v.Reason = byMerge(by, fresh, m.Member)
+		case unread != nil: // whether it planned the member cannot be told
+			v.Reason = fmt.Sprintf("the plan approved in #%d cannot be read", unread.PR)
+		default:
+			v.Reason = "no approved merge since the last apply planned it"
 		}
 		report.Members = append(report.Members, v)
 	}
 	return report
 }
 
-func byNewest(merges []Merge, fresh Side, member string) (Status, *Merge, string) {
+// newestOf is per member the newest merge that planned it, as far back as the merges
+// can be read; unread is the first that cannot.
+func newestOf(merges []Merge) (newest map[string]*Merge, unread *Merge) {
+	newest = make(map[string]*Merge)
 	for i := range merges {
 		m := &merges[i]
-		if m.Doc == nil { // whether it planned the member cannot be told
-			return Uncovered, nil, fmt.Sprintf("the plan approved in #%d cannot be read", m.PR)
+		if m.Doc == nil {
+			return newest, m
 		}
-		if _, planned := m.Doc.Member(member); !planned {
-			continue
+		for k := range m.Doc.Members {
+			name := m.Doc.Members[k].Member
+			if newest[name] == nil {
+				newest[name] = m
+			}
 		}
-		if m.Revoked {
-			return Uncovered, nil, fmt.Sprintf("the approval of #%d, which planned it last, was revoked", m.PR)
-		}
-		ok, reason := PlanCoveredBy(m.Side, fresh, member)
-		if !ok {
-			return Uncovered, nil, reason
-		}
-		return Covered, m, ""
 	}
-	return Uncovered, nil, "no approved merge since the last apply planned it"
+	return newest, nil
+}
+
+func byMerge(m *Merge, fresh Side, member string) (Status, *Merge, string) {
+	if m.Revoked {
+		return Uncovered, nil, fmt.Sprintf("the approval of #%d, which planned it last, was revoked", m.PR)
+	}
+	if ok, reason := PlanCoveredBy(m.Side, fresh, member); !ok {
+		return Uncovered, nil, reason
+	}
+	return Covered, m, ""
 }
 
 // UnderApproval checks each member of a plan whose own digest was approved while
