@@ -29,6 +29,12 @@ type Target struct {
 	// RunDir is a private directory of this run and member outside the
 	// worktree; saved plans and status files live there.
 	RunDir string `json:"runDir"`
+	// Apart are the declared roots whose states this one must not touch: with any,
+	// a state that is not proven to be that of Root.Workspace alone is refused
+	// before it is read or written (components decision 6).
+	Apart []project.Root `json:"-"`
+	// Destroy plans the end of everything in the state.
+	Destroy bool `json:"-"`
 	// Ready is asked right before the process that applies starts, which may be
 	// long after Apply was called: an error keeps it from starting and is what
 	// Apply returns. nil is ready.
@@ -52,6 +58,9 @@ type Planned struct {
 	// Engine is the tool and its version, "terraform 1.11.4"; part of the
 	// member's source (pr-loop §5.11).
 	Engine string `json:"engine"`
+	// State is where the state is, the same for two plans only where they share it;
+	// known of a target that has Apart.
+	State string `json:"-"`
 }
 
 // Output is one output value standing now.

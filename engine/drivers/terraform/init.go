@@ -46,7 +46,11 @@ func (w *workdir) init(ctx context.Context, sink engine.Sink) error {
 	if err := w.initialise(ctx, sink); err != nil {
 		return err
 	}
-	return w.checkState()
+	if err := w.checkState(); err != nil {
+		return err
+	}
+	_, err := w.apart()
+	return err
 }
 
 // initialise is init wherever the state is kept.

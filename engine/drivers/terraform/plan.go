@@ -42,6 +42,9 @@ func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (e
 		return engine.Planned{}, err
 	}
 	p := engine.Planned{Target: t, Engine: name, File: filepath.Join(t.RunDir, planFile)}
+	if p.State, err = w.apart(); err != nil {
+		return engine.Planned{}, err
+	}
 	if p.NoChanges, err = w.plan(ctx, sink); err != nil {
 		return engine.Planned{}, err
 	}
@@ -80,6 +83,9 @@ func (w *workdir) plan(ctx context.Context, sink engine.Sink) (noChanges bool, e
 		return false, engine.Tell(fmt.Errorf("planning root %s: %w", w.t.Root.Name, err))
 	}
 	args := []string{"plan", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), "-detailed-exitcode"}
+	if w.t.Destroy {
+		args = append(args, "-destroy")
+	}
 	for _, file := range w.t.Root.VarFiles {
 		args = append(args, "-var-file="+filepath.FromSlash(file))
 	}
