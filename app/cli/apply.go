@@ -75,6 +75,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 		in.Progress = nil
 	}
 	a, err := h.applyUntilSettled(ctx, c, stage, in)
+	f.close()
 	if a == nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chant-bot/chant/app/live"
 	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/report"
@@ -31,7 +32,8 @@ type following struct {
 	asJSON bool
 	posts  *posts // nil for none
 	body   reports.Body
-	passes int // events of the applies before this one, when it plans again
+	passes int         // events of the applies before this one, when it plans again
+	table  *live.Table // nil where standard error is no terminal
 }
 
 // Save implements usecase.Journal: it tells what happened since.
@@ -42,6 +44,9 @@ func (f *following) Save(_ context.Context, a *usecase.Apply) error {
 	events, told := a.State.Events(), f.body.Events[f.passes:]
 	if len(events) < len(told) || len(told) > 0 && events[0].Type != told[0].Type {
 		f.passes, told = len(f.body.Events), nil
+	}
+	if f.table != nil {
+		f.table.Show(&a.State)
 	}
 	f.body.Run.Op, f.body.Run.Commit = a.Op, a.State.Commit
 	settled := false
@@ -64,12 +69,20 @@ func (f *following) say(e run.Event) {
 		if text, err := json.Marshal(e); err == nil {
 			_, _ = fmt.Fprintf(f.host.Stderr, "%s\n", text)
 		}
+	case f.table != nil: // shows it
 	case e.Type == "wave-start":
 		f.host.progress(fmt.Sprintf("wave %d starts", e.Wave))
 	case e.Type == "component-done" && e.BlockedBy != "":
 		f.host.progress(fmt.Sprintf("%s: blocked by %s, not run", e.Component, e.BlockedBy))
 	case e.Type == "component-done":
 		f.host.progress(fmt.Sprintf("%s: %s", e.Component, e.Status))
+	}
+}
+
+// close ends the table, if there is one.
+func (f *following) close() {
+	if f.table != nil {
+		f.table.End()
 	}
 }
 
@@ -84,10 +97,16 @@ func (f *following) end(r report.Report) {
 	<-f.posts.done
 }
 
-// follow starts to follow an apply.
+// follow starts to follow an apply, until it is closed.
 func (h *Host) follow(ctx context.Context, o FollowOptions, b reports.Run) *following {
 	b.ID = uuid.NewString()
 	f := &following{host: h, asJSON: o.ProgressJSON, body: reports.Body{Schema: 1, Run: b, Events: []run.Event{}}}
+	if !o.ProgressJSON {
+		f.table = live.On(h.Stderr, h.env("TERM"), h.Now)
+	}
+	if f.table != nil {
+		h.Stderr = f.table // what is said meanwhile stands above it
+	}
 	if o.ReportURL != "" {
 		f.posts = &posts{host: h, url: o.ReportURL, due: make(chan reports.Body, 1), done: make(chan struct{})}
 		go f.posts.run(context.WithoutCancel(ctx))
