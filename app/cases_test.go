@@ -186,6 +186,10 @@ func TestEveryCommentGetsOneVisibleOutcome(t *testing.T) { //nolint:tparallel //
 			t.Errorf("%d approvals on the ledger", got)
 		}
 	})
+	t.Run("what a merge waits for is said by the names of its checks", func(*testing.T) {
+		w.merge(pr)
+		w.awaitAnswer(pr, w.said(pr, "chant explain"), "no check of that name: `lint`, `unit`")
+	})
 	stop()
 	w.audited(w.Forge.Deliveries())
 }

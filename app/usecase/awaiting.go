@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/green"
 )
 
@@ -13,21 +14,47 @@ import (
 // green, or where it is, why its green commit is not applied (soundness I8).
 func (m merged) awaiting(ctx context.Context) (state, description string, err error) {
 	waits := fmt.Sprintf("waits for %s to go green", short(m.change.MergeCommit))
-	_, line, err := m.site.lineOf(ctx, m.change.BaseBranch)
-	if err != nil {
-		return "", "", err
-	}
-	tags, err := m.site.greenTags(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	last, found := green.Last(shas(line), tags)
-	if !found || last != m.change.MergeCommit && !furtherBack(line, m.change.MergeCommit, last) {
-		return note.Pending, waits, nil
+	if carried, err := m.site.greenSince(ctx, m.change.BaseBranch, m.change.MergeCommit); err != nil || !carried {
+		return note.Pending, waits, err
 	}
 	_, err = m.greenTarget(ctx, ApplyInput{Site: m.site, Branch: m.change.BaseBranch, Env: m.policy.Env.Name, Member: m.at.member})
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return note.Failure, note.Description(refusal.Message), nil
 	}
 	return note.Pending, waits, err
+}
+
+// greenSince tells whether a commit of a branch, or one after it, is green.
+func (s *Site) greenSince(ctx context.Context, branch, commit string) (bool, error) {
+	_, line, err := s.lineOf(ctx, branch)
+	if err != nil {
+		return false, err
+	}
+	tags, err := s.greenTags(ctx)
+	if err != nil {
+		return false, err
+	}
+	last, found := green.Last(shas(line), tags)
+	return found && (last == commit || furtherBack(line, commit, last)), nil
+}
+
+// explainMerge says which checks a merge waits for that is in no green commit
+// yet, "" where it waits for none.
+func (c *Commander) explainMerge(ctx context.Context, site *Site, change engine.Change) (string, error) {
+	tip, err := site.tipOf(ctx, change.BaseBranch)
+	if err != nil {
+		return "", unlessGone(err)
+	}
+	b, err := site.bound(ctx, tip)
+	if err != nil || b.Green == nil || b.Green.Branch != change.BaseBranch {
+		return "", err
+	}
+	if carried, err := site.greenSince(ctx, change.BaseBranch, change.MergeCommit); err != nil || carried {
+		return "", err
+	}
+	runs, err := site.Forge.CheckRuns(ctx, site.Repo, change.MergeCommit)
+	if err != nil {
+		return "", err
+	}
+	return note.NotGreen(change.MergeCommit, green.WaitsFor(*b.Green, runs)), nil
 }

@@ -317,6 +317,13 @@ func (c *Commander) explain(ctx context.Context, site *Site, comment forges.Comm
 	for _, g := range found.gates {
 		reply += note.Explain(note.Input{Report: g.report, Ask: note.Ask{Review: g.policy.ReviewRules, Approvers: g.policy.Env.Approvers}}, cmd.Member) + "\n"
 	}
+	if found.change.State == engine.Merged {
+		waits, err := c.explainMerge(ctx, site, found.change)
+		if err != nil {
+			return answer{}, err
+		}
+		reply += waits
+	}
 	if reply == "" {
 		reply = "No gate waits here.\n"
 	}

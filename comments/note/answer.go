@@ -9,6 +9,7 @@ import (
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -92,6 +93,27 @@ func Explain(in Input, member string) string {
 		b.WriteString("- " + needs(in.Ask) + "\n")
 	}
 	return b.String() + "\n" + unclaimed(r)
+}
+
+// NotGreen is the part of the answer to "chant explain" that says which checks a
+// merge waits for, "" when none.
+func NotGreen(commit string, w green.Waits) string {
+	var b strings.Builder
+	for _, line := range []struct {
+		names []string
+		words string
+	}{
+		{w.Failed, "failed"}, {w.Running, "not ended yet"}, {w.Missing, "required, and the commit has no check of that name"},
+		{w.Others, "there, and not required"},
+	} {
+		if len(line.names) > 0 {
+			fmt.Fprintf(&b, "- %s: %s\n", line.words, nameList(line.names, 20))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "The merge, " + sha(commit) + ", is not green yet. Its checks:\n\n" + b.String()
 }
 
 func explainMember(in Input, m report.Member) string {

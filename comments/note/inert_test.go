@@ -20,6 +20,7 @@ import (
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/graph"
+	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -183,6 +184,7 @@ func TestHostileTextStaysInertInEverythingWeWrite(t *testing.T) {
 		for _, m := range in.Report.Members {
 			checkInert(t, Explain(in, m.Member), ours)
 		}
+		checkInert(t, NotGreen("4053a471dcec", green.Waits{Missing: []string{hostileString(4).Draw(t, "check")}}), ours)
 		_, description := Status(in.Report)
 		if length(description) > MaxDescription || strings.ContainsAny(description, "\n\r\x1b") {
 			t.Fatalf("description %q", description)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -111,6 +112,9 @@ func TestAnswersReadAsRecorded(t *testing.T) {
 	golden(t, "help", Help("chant-app"))
 	golden(t, "act-now", ActNow(in, "org/platform", "https://forge.example/acme/infra/pull/12#issuecomment-1"))
 	golden(t, "short", Short(in, 65536))
+	golden(t, "explain-not-green", NotGreen("4053a471dcec4955540d7df18b70a80ebcb37b66", green.Waits{
+		Failed: []string{"lint"}, Running: []string{"ci / build (push)"}, Missing: []string{"unit"}, Others: []string{"unit (push)", "`x` @alice"},
+	}))
 }
 
 // manyDestroys is a plan whose names alone are far longer than a note.
