@@ -10,13 +10,13 @@ import (
 
 // uncoveredEntry is rule 7 over all entries of a member under an equal source:
 // the reason why the first uncovered one is not covered.
-func uncoveredEntry(approved, fresh *changeset.Document, member string) string {
+func uncoveredEntry(approved, fresh []changeset.Entry) string {
 	type key struct{ address, deposed string }
-	known := make(map[key]changeset.Entry)
-	for _, e := range approved.EntriesOf(member) {
+	known := make(map[key]changeset.Entry, len(approved))
+	for _, e := range approved {
 		known[key{e.Address, e.Deposed}] = e
 	}
-	for _, now := range fresh.EntriesOf(member) {
+	for _, now := range fresh {
 		if !changes(now) {
 			continue
 		}

@@ -19,40 +19,57 @@ const otherSourceNote = "what it was planned from is not what was approved, and 
 // member also covers the fresh side's plan of it, or the first reason why not,
 // for people (pr-loop §5.11; the numbers below are its rules).
 func PlanCoveredBy(approved, fresh Side, member string) (ok bool, reason string) {
-	now, there := fresh.Doc.Member(member)
+	now, there := partOf(fresh.Doc, member)
 	if !there { // 1
 		return true, ""
 	}
-	then, there := approved.Doc.Member(member)
+	then, there := partOf(approved.Doc, member)
 	if !there { // 2
 		return false, "the approved plan does not have it"
 	}
-	if reason := notComparable(then, now); reason != "" {
+	if reason := notComparable(then.Member, now.Member); reason != "" {
 		return false, reason
 	}
-	equal := digest.Same(*planDigest(then), *now.PlanDigest)
-	exact, reason := exactlyEqual(approved.Doc, fresh.Doc, member)
+	equal := digest.Same(*planDigest(then.Member), *now.Member.PlanDigest)
+	exact, reason := exactlyEqual(then.Inexact, now.Inexact)
 	if equal && reason != "" { // equal only because the digest rounds numbers
 		return false, reason
 	}
 	if !sameSource(approved, fresh, member) {
-		reason := otherSource(approved, fresh, member, equal && exact)
+		reason := otherSource(approved, fresh, then, now, equal && exact)
 		return reason == "", reason
 	}
 	if equal && exact { // 4
 		return true, ""
 	}
-	if then.Status != changeset.Planned { // 5
-		return false, "it failed to plan when it was approved"
-	}
-	if reason := newHole(then, now); reason != "" { // 6
-		return false, reason
-	}
-	if reason := uncoveredEntry(approved.Doc, fresh.Doc, member); reason != "" { // 7
-		return false, reason
-	}
-	reason = newSideEffect(approved.Doc, fresh.Doc, member) // 8
+	reason = ofOneSource(then, now)
 	return reason == "", reason
+}
+
+// partOf is what a document says about one member.
+func partOf(doc *changeset.Document, member string) (part changeset.Part, there bool) {
+	m, there := doc.Member(member)
+	if !there {
+		return changeset.Part{}, false
+	}
+	return changeset.Part{
+		Member: m, Entries: doc.EntriesOf(member), SideEffects: doc.SideEffectsOf(member), Inexact: doc.InexactOf(member),
+	}, true
+}
+
+// ofOneSource is rules 5 to 8, which hold between plans that were made from the same
+// source: the first reason why one is not covered, "" when it is.
+func ofOneSource(then, now changeset.Part) string {
+	if then.Member.Status != changeset.Planned { // 5
+		return "it failed to plan when it was approved"
+	}
+	if reason := newHole(then.Member, now.Member); reason != "" { // 6
+		return reason
+	}
+	if reason := uncoveredEntry(then.Entries, now.Entries); reason != "" { // 7
+		return reason
+	}
+	return newSideEffect(then.SideEffects, now.SideEffects) // 8
 }
 
 // notComparable is rules 3 and 4 before any digest is compared: what failed, is
@@ -101,17 +118,14 @@ func planDigest(m changeset.Member) *digest.Digest {
 
 // exactlyEqual compares the numbers no digest holds exactly. exact: there are
 // none, or all are known and equal. A reason means that known ones differ.
-func exactlyEqual(approved, fresh *changeset.Document, member string) (exact bool, reason string) {
-	then, now := approved.InexactOf(member), fresh.InexactOf(member)
+func exactlyEqual(then, now []changeset.Inexact) (exact bool, reason string) {
 	exact = true
 	index := make(map[changeset.Inexact]bool, len(then))
 	for _, x := range then {
-		x.Member = member
 		index[x] = true
 		exact = exact && !x.Sensitive
 	}
 	for _, x := range now { // an equal list is as exact as the approved one
-		x.Member = member
 		if !index[x] {
 			return false, fmt.Sprintf("`%s` of `%s` is another number than was approved, too close for the digest to tell", x.Path, x.Address)
 		}
@@ -132,20 +146,20 @@ func sameSource(approved, fresh Side, member string) bool {
 // otherSource decides a member whose source is not the approved one, or not
 // known: only a plan that tells everything it will do, and is equal, is covered.
 // It returns the first reason why not, "" when covered.
-func otherSource(approved, fresh Side, member string, exactDigest bool) string {
+func otherSource(approved, fresh Side, before, after changeset.Part, exactDigest bool) string {
 	if !exactDigest {
 		return otherSourceNote + "the plan is not exactly the approved one"
 	}
-	then, known := approved.Code[member]
-	now, knownNow := fresh.Code[member]
+	then, known := approved.Code[before.Member.Member]
+	now, knownNow := fresh.Code[after.Member.Member]
 	if !known || !knownNow {
 		return otherSourceNote + "what the plan runs is not known"
 	}
 	if reason := runsCode(then, now); reason != "" {
 		return otherSourceNote + reason
 	}
-	for _, doc := range []*changeset.Document{approved.Doc, fresh.Doc} {
-		if reason := hidesSomething(doc, member); reason != "" {
+	for _, part := range []changeset.Part{before, after} {
+		if reason := hidesSomething(part); reason != "" {
 			return otherSourceNote + reason
 		}
 	}
@@ -178,15 +192,14 @@ func runsCode(then, now terraform.RunsCode) string {
 // hidesSomething names the first thing about a plan that its digest does not
 // tell: a value not known or not shown, a read left to the apply, an action
 // whose configuration the document does not hold, a hole, a failed plan.
-func hidesSomething(doc *changeset.Document, member string) string {
-	m, _ := doc.Member(member)
+func hidesSomething(p changeset.Part) string {
 	switch {
-	case m.Status != changeset.Planned:
+	case p.Member.Status != changeset.Planned:
 		return "it failed to plan when it was approved"
-	case len(m.Holes) > 0:
-		return fmt.Sprintf("the plan says nothing about `%s`", m.Holes[0].Address)
+	case len(p.Member.Holes) > 0:
+		return fmt.Sprintf("the plan says nothing about `%s`", p.Member.Holes[0].Address)
 	}
-	for _, e := range doc.EntriesOf(member) {
+	for _, e := range p.Entries {
 		if e.Action == changeset.Read {
 			return fmt.Sprintf("`%s` is read only while it applies", e.Address)
 		}
@@ -199,8 +212,8 @@ func hidesSomething(doc *changeset.Document, member string) string {
 			}
 		}
 	}
-	if effects := doc.SideEffectsOf(member); len(effects) > 0 {
-		return fmt.Sprintf("`%s` runs an action", effects[0].Address)
+	if len(p.SideEffects) > 0 {
+		return fmt.Sprintf("`%s` runs an action", p.SideEffects[0].Address)
 	}
 	return ""
 }
@@ -220,13 +233,13 @@ func newHole(then, now changeset.Member) string {
 }
 
 // newSideEffect is rule 8.
-func newSideEffect(approved, fresh *changeset.Document, member string) string {
+func newSideEffect(then, now []changeset.SideEffect) string {
 	type key struct{ address, kind, trigger, event string }
-	known := make(map[key]bool)
-	for _, s := range approved.SideEffectsOf(member) {
+	known := make(map[key]bool, len(then))
+	for _, s := range then {
 		known[key{s.Address, s.Type, s.Trigger, s.Event}] = true
 	}
-	for _, s := range fresh.SideEffectsOf(member) {
+	for _, s := range now {
 		if !known[key{s.Address, s.Type, s.Trigger, s.Event}] {
 			return fmt.Sprintf("the action `%s` was not in the approved plan", s.Address)
 		}
