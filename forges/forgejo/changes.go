@@ -39,6 +39,12 @@ func (c *Conn) OpenChanges(ctx context.Context, repo engine.Repo) ([]engine.Chan
 		pulls, resp, err := client.ListRepoPullRequests(owner, name, gitea.ListPullRequestsOptions{ListOptions: at, State: gitea.StateOpen, Sort: "oldest"})
 		return pulls, resp, ofRepo(repo, err, pulls...)
 	})
+	if errors.Is(err, forges.ErrNotFound) {
+		// So the servers answer of a repository without a commit.
+		if found, lookErr := c.now(ctx, repo); lookErr == nil && found.Empty {
+			return nil, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

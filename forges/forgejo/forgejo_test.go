@@ -366,3 +366,23 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 		})
 	}
 }
+
+func TestARepositoryWithoutACommitHasNoOpenPullRequests(t *testing.T) {
+	t.Parallel()
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			empty := must(w.CreateRepo("acme", "new"))(t)
+			empty.SetPermission(w.bot, "admin")
+			key := engine.Repo{Instance: instance, ID: empty.ID, Owner: "acme", Name: "new"}
+			if got, err := w.conn.OpenChanges(t.Context(), key); err != nil || len(got) > 0 {
+				t.Errorf("%v, %v", got, err)
+			}
+			key.ID++
+			if got, err := w.conn.OpenChanges(t.Context(), key); !errors.Is(err, forges.ErrNotFound) {
+				t.Errorf("of no repository at all: %v, %v", got, err)
+			}
+		})
+	}
+}

@@ -60,7 +60,11 @@ func pullsOf(r *Repo, state string) []*Pull {
 	return list
 }
 
+// listPulls finds nothing in a repository without a commit, as Gitea 1.26 does.
 func (d forgejo) listPulls(c *call) (int, any, *APIError) {
+	if len(c.repo.refs) == 0 {
+		return 0, nil, notFound()
+	}
 	query := c.r.URL.Query()
 	state := query.Get("state")
 	if state == "" {
