@@ -36,6 +36,24 @@ func (i Instance) HeadRef(number int) string {
 	return fmt.Sprintf("refs/pull/%d/head", number)
 }
 
+// QueueRefs is where git finds the commits that the forge's merge queue, or the
+// merge trains of these open pull requests, try now (forge-facts 1.15, 2.2); none
+// where there are no queues. A * stands for any rest.
+func (i Instance) QueueRefs(open []int) []string {
+	switch i.Kind {
+	case GitHub:
+		return []string{"refs/heads/gh-readonly-queue/*"}
+	case GitLab:
+		refs := make([]string, len(open))
+		for n, number := range open {
+			refs[n] = fmt.Sprintf("refs/merge-requests/%d/train", number)
+		}
+		return refs
+	case Forgejo:
+	}
+	return nil
+}
+
 // Principal names a person of this instance the way ledger lines, signers and
 // approver lists do (pr-loop §5.10): the host is left out on github.com and
 // gitlab.com.

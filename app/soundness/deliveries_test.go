@@ -31,6 +31,8 @@ func TestTheSweepCatchesUpWhenEveryDeliveryIsLost(t *testing.T) {
 	missed(func() { must(w.Forge.As(w.Alice).Comment(pr, line))(t) })
 	w.awaitNote(pr, "Approved by")
 	var merge string
+	missed(func() { merge = must(w.Repo.QueueGroup(w.Alice, pr))(t) })
+	w.awaitStatus(merge, "chant/plan", "success", "in the merge queue")
 	missed(func() { merge = must(pr.Merge("merge", w.Alice))(t) })
 	w.awaitStatus(pr.Head(), "chant/apply", "pending", "green")
 	missed(func() { w.green(merge) })

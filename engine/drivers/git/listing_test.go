@@ -1,6 +1,7 @@
 package git
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -135,5 +136,23 @@ func TestAListingIsLinesUpToAFlush(t *testing.T) {
 		if whole != (want != nil) || whole && !slices.Equal(lines, want) {
 			t.Errorf("%q: %q, %v; want %q", text, lines, whole, want)
 		}
+	}
+}
+
+func TestRemoteRefsAreThoseThatPatternsName(t *testing.T) {
+	t.Parallel()
+	remote := gittest.Bare(t)
+	one := write(t, remote, "main", "a", "1")
+	for _, ref := range []string{"refs/heads/queue/main/pr-1", "refs/heads/other/queue/x", "refs/merge-requests/1/train", "refs/merge-requests/11/train"} {
+		gittest.Run(t, remote, "update-ref", ref, one)
+	}
+	c := openClone(t, remote)
+	got := must[map[string]string](t)(c.RemoteRefs(t.Context(), "refs/heads/queue/*", "refs/merge-requests/1/train", "refs/merge-requests/2/train"))
+	want := map[string]string{"refs/heads/queue/main/pr-1": one, "refs/merge-requests/1/train": one}
+	if !maps.Equal(want, got) {
+		t.Errorf("got %v", got)
+	}
+	if none := must[map[string]string](t)(c.RemoteRefs(t.Context())); len(none) > 0 {
+		t.Errorf("without a pattern: %v", none)
 	}
 }

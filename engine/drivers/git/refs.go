@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -74,4 +75,27 @@ func shown(oid string) string {
 		return "nothing"
 	}
 	return oid
+}
+
+// RemoteRefs lists the commits, or tag objects, of the remote's refs that patterns
+// name now; a pattern is a full ref name, or one that ends in *. Nothing is fetched.
+func (c *Clone) RemoteRefs(ctx context.Context, patterns ...string) (map[string]string, error) {
+	if c.remote == "" || len(patterns) == 0 {
+		return nil, nil
+	}
+	res, err := c.run(ctx, call{remote: true, args: append([]string{"ls-remote", "--quiet", "--refs", "--", c.remote}, patterns...)})
+	if err == nil {
+		err = failure("git ls-remote", res)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", strings.Join(patterns, " "), err)
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(string(res.Stdout)) {
+		oid, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if slices.ContainsFunc(patterns, func(p string) bool { return matches(p, ref) }) {
+			refs[ref] = oid
+		}
+	}
+	return refs, nil
 }
