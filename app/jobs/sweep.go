@@ -135,8 +135,8 @@ type sweepRepoWorker struct {
 // Timeout implements river.Worker.
 func (*sweepRepoWorker) Timeout(*river.Job[SweepRepoArgs]) time.Duration { return settleTimeout }
 
-// Work raises every open pull request, the default branch and every comment
-// nobody has read.
+// Work raises every open pull request, what a merge queue tries, the default branch
+// and every comment nobody has read.
 func (w *sweepRepoWorker) Work(ctx context.Context, job *river.Job[SweepRepoArgs]) error {
 	repo, err := w.Sites.Discover(ctx, job.Args.Name)
 	if errors.Is(err, forges.ErrNotFound) {
@@ -170,6 +170,9 @@ func (w *sweepRepoWorker) sweep(ctx context.Context, repo store.Repo) error {
 		if err := w.Raise(ctx, site.Repo, usecase.PullOf(c.Number)); err != nil {
 			return err
 		}
+	}
+	if err := w.queued(ctx, site, changes); err != nil {
+		return err
 	}
 	if err := w.waiting(ctx, site.Repo, numbers); err != nil {
 		return err
