@@ -62,7 +62,7 @@ func results(checks []digest.Value) digest.Value {
 func lineageOf(joined map[string]digest.Value, members []Member) (string, error) {
 	subject := []digest.Value{digest.ObjectOf(joined)}
 	for _, m := range members {
-		subject = append(subject, digest.StringOf(m.ID), digest.StringOf(m.lineage()), m.State.Get("serial"))
+		subject = append(subject, digest.StringOf(m.ID), m.State.Get("lineage"), m.State.Get("serial"))
 	}
 	// As text, in which numbers are exact.
 	d, err := digest.Of("terraform-group-state", digest.StringOf(digest.ArrayOf(subject...).String()))

@@ -21,7 +21,7 @@ var uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 // net and app by themselves, and group by a root that calls both.
 func written(t *testing.T, name string) digest.Value {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".tfstate"))
+	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
