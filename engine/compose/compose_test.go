@@ -55,6 +55,17 @@ func TestGroups(t *testing.T) {
 			estate: []string{"net terraform-apply", "chart kubectl-apply >net", "zone terraform-apply", "dns terraform-apply net zone >chart"},
 			groups: []string{"zone dns"}, falls: []string{"net capability"},
 		},
+		"whatever else follows it": {
+			estate: []string{"net terraform-apply", "chart kubectl-apply >net", "zone terraform-apply", "dns terraform-apply net zone >chart", "job kubectl-apply >zone"},
+			groups: []string{"zone dns"}, falls: []string{"net capability"},
+		},
+		"a split elsewhere splits nothing here": {
+			estate: []string{
+				"a1 terraform-apply", "x kubectl-apply >a1", "a2 terraform-apply a1 >x",
+				"b1 gcp-apply", "b2 gcp-apply b1 >a2", "y kubectl-apply >b1", "b3 gcp-apply b2 >y",
+			},
+			groups: []string{"b1 b2"}, falls: []string{"a1 capability", "a2 capability", "b3 capability"},
+		},
 		"one of another kind beside the group splits nothing": {
 			estate: []string{"chart kubectl-apply", "net terraform-apply >chart", "app terraform-apply net", "job kubectl-apply >app"},
 			groups: []string{"net app"},

@@ -16,11 +16,13 @@ const standIn = "chant-unknown-0123abcd"
 // previewed is a plan of two changes, one of which writes a value from elsewhere.
 func previewed(t fataler, value string) changeset.Part {
 	t.Helper()
-	return part(net, plan(t, "a"),
+	p := part(net, plan(t, "a"),
 		entry("a.x", changeset.Update, write("cidr", "10.0.0.0/8", value), write("size", "1", "2"), unknown("arn", "old")),
 		entry("a.y", changeset.Create, changeset.Attribute{Path: "rules", After: digest.ArrayOf(digest.ObjectOf(map[string]digest.Value{"from": text("range " + value)}))}),
 		entry("a.z", changeset.NoOp), entry("data.d", changeset.Read),
 	)
+	p.Member.NativeDigest = "over " + value
+	return p
 }
 
 func shapeOf(t fataler, p changeset.Part, standIns ...string) PlanShape {
