@@ -18,6 +18,7 @@ import (
 type ApplyOptions struct {
 	CommonOptions
 	FollowOptions
+	ResumeOptions
 
 	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries. pr-apply cannot do without it yet; ci run apply implies it."`
 	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
@@ -69,12 +70,16 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if err != nil {
 		return err
 	}
+	kept, err := h.keepRecord(ctx, o.ResumeOptions)
+	if err != nil {
+		return err
+	}
 	f := h.follow(ctx, o.FollowOptions, reports.Run{Repo: c.site.Repo.FullName(), Env: where.env, Stage: string(report.Apply)})
-	in.Journal = f
+	kept.next, in.Journal = f, kept
 	if o.ProgressJSON {
 		in.Progress = nil
 	}
-	a, err := h.applyUntilSettled(ctx, c, stage, in)
+	a, err := h.applyUntilSettled(ctx, c, stage, in, kept)
 	f.close()
 	if a == nil {
 		return err
@@ -109,18 +114,18 @@ func someCommit(rev string) bool {
 // applyUntilSettled applies, and applies once more at once where the stage says
 // that a fresh plan is due: a member was held until what it reads was applied.
 // The stage bounds how often.
-func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput) (*usecase.Apply, error) {
+func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput, kept *keptRecord) (*usecase.Apply, error) {
 	var before []string // components applied by earlier passes
 	for {
 		dir, remove, err := c.runDir()
 		if err != nil {
 			return nil, err
 		}
-		in.Dir = dir
+		in.Dir, in.Resume = dir, kept.record
 		a, err := stage.Apply(ctx, in)
 		remove()
-		if a != nil && len(before) > 0 {
-			a.Report.Resumed = &report.Resumed{Applied: before}
+		if a != nil {
+			before = resumed(&a.Report, before)
 		}
 		if err != nil || !a.Fresh {
 			return a, err
@@ -130,6 +135,22 @@ func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecas
 		before = appliedBy(a, before)
 		in.Commit = a.Report.Head
 	}
+}
+
+// resumed has the report name what was applied before this plan was made: by an
+// earlier run, or by this one.
+func resumed(r *report.Report, before []string) []string {
+	if r.Resumed != nil {
+		for _, component := range r.Resumed.Applied {
+			if !slices.Contains(before, component) {
+				before = append(before, component)
+			}
+		}
+	}
+	if len(before) > 0 {
+		r.Resumed = &report.Resumed{Applied: before}
+	}
+	return before
 }
 
 // appliedBy adds the components of which an apply applied a member.

@@ -18,6 +18,7 @@ func JobRecord(ctx context.Context, h *Host, o RecordOptions) error {
 // green one (components §6.5).
 func JobApply(ctx context.Context, h *Host, o ApplyOptions) error {
 	o.Forge = h.jobForge(o.Forge)
+	o.ResumeOptions = o.inJob(h)
 	return h.apply(ctx, o, true)
 }
 

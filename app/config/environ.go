@@ -23,7 +23,7 @@ func variables(environ []string) map[string]string {
 func ProgramVariables() []string {
 	return []string{
 		"CHANT_CONFIG", "CHANT_ENV", "CHANT_FORGE_TOKEN", "CHANT_LIFECYCLE_COMMITTER_EMAIL",
-		"CHANT_LIFECYCLE_COMMITTER_NAME", "CHANT_PASS_ENV", "CHANT_WRITABLE",
+		"CHANT_LIFECYCLE_COMMITTER_NAME", "CHANT_PASS_ENV", "CHANT_RESUME_KEY", "CHANT_WRITABLE",
 	}
 }
 

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/resume"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -31,7 +34,9 @@ type ApplyInput struct {
 	Gate          string
 	RequireReview bool
 	// Earlier is the apply of this env before, when it asked for a fresh one.
-	Earlier  *Apply
+	Earlier *Apply
+	// Resume is the record of an apply that stopped part way, nil for none.
+	Resume   *resume.Record
 	Dir      string // of this apply, kept until it is over
 	Journal  Journal
 	Progress func(line string)
@@ -51,6 +56,7 @@ type Apply struct {
 	Follows string        `json:"follows,omitempty"`
 	Dir     string        `json:"dir"`
 	Set     *PlanSet      `json:"set,omitempty"`
+	FanOut  digest.Digest `json:"fanOut"` // component-fan-out of what it selected
 	State   run.State     `json:"state"`
 	Report  report.Report `json:"report"`
 	// Merges are the approved merges of the range, newest first, and Covering
@@ -198,6 +204,9 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress,
 			})
 		}
+		if err == nil {
+			a.FanOut, err = graph.FanOutDigest(proj.Components, a.Set.Selection, nil)
+		}
 	}
 	if err != nil {
 		problem := forPeople(err)
@@ -235,6 +244,9 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	}
 	merges, err := st.readMerges(ctx, in.Site, snap, t, a)
 	if err != nil {
+		return err
+	}
+	if taken, err := st.takeUp(ctx, in, t, a, snap, merges); taken || err != nil {
 		return err
 	}
 	side, nothing := a.Set.Side(), a.Set.Nothing()

@@ -66,7 +66,10 @@ type PlannedMember struct {
 	// kept holds no output's value.
 	Reads   []run.InputRead `json:"reads"`
 	Unknown []project.Read  `json:"unknown"` // reads without a value: the member is a hole
-	Error   string          `json:"error"`
+	// Done: an apply of this commit applied it before, with the same reads, so that
+	// outputs that no plan leaves as they are do not apply it again.
+	Done  bool   `json:"done,omitempty"`
+	Error string `json:"error"`
 
 	cause error // what Error says, where it was planned just now
 }
@@ -84,7 +87,7 @@ func (p *PlanSet) Side() cover.Side {
 func (p *PlanSet) Nothing() map[string]bool {
 	out := map[string]bool{}
 	for name, m := range p.Members {
-		out[name] = cover.Nothing(p.Document, name, m.Planned.NoChanges)
+		out[name] = cover.Nothing(p.Document, name, m.Planned.NoChanges || m.Done)
 	}
 	return out
 }

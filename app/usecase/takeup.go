@@ -1,0 +1,146 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/resume"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// takeUp carries on the apply whose record was handed in, when it is accepted:
+// what applied is not applied again, and the rest applies under the approvals that
+// one had (pr-loop §5.12, decision 13). Taken says that it decided. A record that
+// is refused changes nothing: it is warned of, and what follows decides as if there
+// were none.
+func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, snap *ledger.Snapshot, merges []cover.Merge) (taken bool, err error) {
+	r := in.Resume
+	if r == nil || r.Empty() {
+		return false, nil
+	}
+	reason := r.Of(resume.Place{Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base, FanOut: a.FanOut})
+	if reason == "" {
+		approved, who, err := st.stillApproved(ctx, in.Site, snap, a, *r)
+		if err != nil {
+			return false, err
+		}
+		approved.Merges = merges
+		var covered cover.Report
+		if covered, reason = r.Accept(a.Set.afresh(), approved); reason == "" {
+			return true, st.carryOn(ctx, in, t, a, covered, who)
+		}
+	}
+	a.Warnings = append(a.Warnings, "the resume record is not used: "+reason+". Everything is planned and decided anew")
+	return false, nil
+}
+
+// stillApproved asks the gate, without a word to it, whether its approval of the
+// record's digest stands, and reads what was approved from the ledger.
+func (st *Stage) stillApproved(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, r resume.Record) (approved resume.Approved, who []string, err error) {
+	if r.PrApply.Via != record.ViaGate {
+		return approved, nil, nil
+	}
+	q := st.query(a.Policy, a.Op, r.PrApply.Digest)
+	d, _, err := decide(ctx, snap, a.Prefix, q, site.approvers(a.Policy.Env, a.greenRule()))
+	if err != nil || !d.Satisfied {
+		return approved, nil, err
+	}
+	approved.Stands = true
+	side, found, err := approvedSide(snap, a.Prefix, r.PrApply.Digest, d.Record.Sources)
+	if found {
+		approved.Document = side
+	}
+	return approved, d.ApprovedBy, err
+}
+
+// carryOn starts the apply of what a record left.
+func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply, covered cover.Report, who []string) error {
+	r := in.Resume
+	for _, m := range a.Set.Members {
+		m.Done = slices.Contains(r.Completed, m.Component)
+	}
+	a.Report.Resumed = &report.Resumed{Applied: r.Completed}
+	a.Report.Green.Cover = coverRows(covered)
+	if allNothing(covered) {
+		return st.nothingToApply(ctx, in, t, a)
+	}
+	if in.Progress != nil {
+		in.Progress(fmt.Sprintf("carrying on: %s applied before, the rest applies under the approvals it had", strings.Join(r.Completed, ", ")))
+	}
+	a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: who}
+	a.allow(r.PrApply.Via, coveringOf(covered))
+	if err := a.start(); err != nil {
+		return err
+	}
+	if a.State.Via == record.ViaGate {
+		a.State.Digest = r.PrApply.Digest // what the approval is of, and must stand
+	}
+	return nil
+}
+
+// afresh is the set as a resume record is held against it.
+func (p *PlanSet) afresh() resume.Plan {
+	plan := resume.Plan{Side: p.Side(), Nothing: p.Nothing(), Component: map[string]string{}, Reads: p.reads()}
+	for name, m := range p.Members {
+		plan.Component[name] = m.Component
+	}
+	return plan
+}
+
+// reads are what the plans were made with, for a record.
+func (p *PlanSet) reads() map[string][]resume.Read {
+	out := map[string][]resume.Read{}
+	for name, m := range p.Members {
+		for _, read := range m.Reads {
+			out[name] = append(out[name], resume.Read{From: read.From, Output: read.Output, Hash: read.Hash})
+		}
+		for _, read := range m.Unknown {
+			out[name] = append(out[name], resume.Read{From: read.Component, Output: read.Output})
+		}
+	}
+	return out
+}
+
+// ResumeRecord is how far an apply that has started came.
+func (a *Apply) ResumeRecord() resume.Record {
+	r := resume.Record{Digest: a.FanOut, PrApply: &resume.Apply{
+		Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base,
+		Digest: a.State.Digest, Via: a.State.Via, ApprovedBy: a.Report.Approval.ApprovedBy, Reads: a.Set.reads(),
+	}}
+	for _, m := range a.Merges {
+		if members := a.Covering[m.Commit]; len(members) > 0 {
+			r.PrApply.Merges = append(r.PrApply.Merges, resume.Merge{PR: *m.PR, Op: m.Op, Gate: m.Gate, Digest: *m.Approved, Members: members})
+		}
+	}
+	for _, component := range slices.Concat(a.State.Waves...) {
+		switch whole, failed := a.endOf(component); {
+		case whole:
+			r.Completed = append(r.Completed, component)
+		case failed:
+			r.Failed = append(r.Failed, component)
+		}
+	}
+	return r
+}
+
+// endOf tells whether a component applied whole, now or before, or failed.
+func (a *Apply) endOf(component string) (whole, failed bool) {
+	whole = true
+	applied := a.Report.Resumed != nil && slices.Contains(a.Report.Resumed.Applied, component)
+	for _, name := range a.State.Order {
+		m := a.State.Members[name]
+		if m.Component != component {
+			continue
+		}
+		applied = applied || m.Status == run.Applied
+		whole = whole && (m.Status == run.Applied || m.Status == run.NoChanges)
+		failed = failed || m.Status == run.Failed || m.Status == run.Unknown
+	}
+	return whole && applied, failed
+}

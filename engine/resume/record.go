@@ -1,0 +1,131 @@
+// Package resume decides whether an apply that stopped part way is carried on
+// under the approval it had (pr-loop §5.12, decision 13). A record of it says
+// what applied and under what; everything it rests on is read again, on the
+// ledger, from the remote and in a fresh plan, and compared. A record opens
+// nothing by itself, and one that is refused changes nothing.
+package resume
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/record"
+)
+
+// Record is how far an apply came. It names documents and holds none, and of the
+// outputs that were read it holds hashes: they are compared and never used.
+type Record struct {
+	Digest    digest.Digest `json:"digest"`    // component-fan-out of what the apply selected
+	Completed []string      `json:"completed"` // components that applied whole, sorted
+	Failed    []string      `json:"failed"`    // components that did not end well; they carry nothing over
+	PrApply   *Apply        `json:"prApply"`
+}
+
+// Apply is which apply it was, and what allowed it.
+type Apply struct {
+	Env  string `json:"env"`
+	Op   string `json:"op"`
+	Gate string `json:"gate"`
+	Head string `json:"head"` // the commit applied
+	Base string `json:"base"`
+	// Digest is the document approved at the gate, or the one the merges covered.
+	Digest     digest.Digest `json:"digest"`
+	Via        string        `json:"via"` // record.ViaGate or record.ViaMerges
+	ApprovedBy []string      `json:"approvedBy"`
+	Merges     []Merge       `json:"merges,omitempty"`
+	// Reads are what each member's plan read, by member.
+	Reads map[string][]Read `json:"reads"`
+}
+
+// Merge is an approval that covered members of the apply.
+type Merge struct {
+	PR      int           `json:"pr"`
+	Op      string        `json:"op"`
+	Gate    string        `json:"gate"`
+	Digest  digest.Digest `json:"digest"` // the approved document
+	Members []string      `json:"members"`
+}
+
+// Read is an output that a plan was made with, as run.InputRead has it.
+type Read struct {
+	From   string `json:"from"` // component
+	Output string `json:"output"`
+	Hash   string `json:"hash"` // of the exact value, "" for one that was not known
+}
+
+// JSON is the record as its file holds it: 2 spaces, a final LF, no null lists.
+func (r Record) JSON() ([]byte, error) {
+	r.Completed, r.Failed = list(r.Completed), list(r.Failed)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("writing the resume record: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// list is a sorted copy that is never null in JSON.
+func list(items []string) []string {
+	out := append([]string{}, items...)
+	slices.Sort(out)
+	return out
+}
+
+// Parse reads a record. A field that is missing, unknown or of another shape is
+// an error: another version wrote it, and what it meant can't be told.
+func Parse(data []byte) (Record, error) {
+	var r Record
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&r); err != nil {
+		return Record{}, fmt.Errorf("it is no resume record of this version: %w", err)
+	}
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
+		return Record{}, errors.New("it is no resume record of this version: text follows it")
+	}
+	if err := r.check(); err != nil {
+		return Record{}, fmt.Errorf("it is no resume record of this version: %w", err)
+	}
+	return r, nil
+}
+
+var shaPattern = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
+
+func (r Record) check() error {
+	a := r.PrApply
+	if a == nil {
+		return errors.New("field prApply: missing; it is a record of something else than pr-apply")
+	}
+	switch {
+	case r.Digest.IsZero():
+		return errors.New("field digest: missing")
+	case r.Completed == nil || r.Failed == nil:
+		return errors.New("fields completed and failed: want two lists")
+	case a.Env == "" || a.Op == "" || a.Gate == "":
+		return errors.New("fields prApply.env, op and gate: want all three")
+	case !shaPattern.MatchString(a.Head) || !shaPattern.MatchString(a.Base):
+		return errors.New("fields prApply.head and base: want two commits")
+	case a.Digest.IsZero():
+		return errors.New("field prApply.digest: missing")
+	case a.Via != record.ViaGate && a.Via != record.ViaMerges:
+		return fmt.Errorf("field prApply.via: want gate or merges, got %q", a.Via)
+	case (a.Via == record.ViaMerges) != (len(a.Merges) > 0):
+		return errors.New("field prApply.merges: want those of an apply via merges, and of no other")
+	case a.Reads == nil:
+		return errors.New("field prApply.reads: missing")
+	}
+	for i, c := range r.Completed {
+		if slices.Contains(r.Completed[:i], c) || slices.Contains(r.Failed, c) {
+			return fmt.Errorf("component %q stands in it twice", c)
+		}
+	}
+	return nil
+}
