@@ -10,9 +10,9 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 )
 
-// compose composes and digests few entries and many, and compares the time an
+// composing composes and digests few entries and many, and compares the time an
 // entry takes.
-func compose(_ context.Context, b *bench) error {
+func composing(_ context.Context, b *bench) error {
 	few, many := 10_000, b.of(100_000, 20_000)
 	small, err := parts(few)
 	if err != nil {

@@ -27,7 +27,9 @@ func bars() []bar {
 	return []bar{
 		{"idle", "start and memory of a server that has nothing to do", idle},
 		{"digest", "bytes of a plan to its digest", digests},
-		{"compose", "composing a change set", compose},
+		{"compose", "composing a change set", composing},
+		{"derive", "what runs, in which order and together with what", derive},
+		{"cover", "which approval covers which member", covered},
 		{"ledger", "appending to the ledger", ledgers},
 		{"intake", "deliveries acknowledged after they are stored", intake},
 		{"notes", "delivery to note, and what is written on the forge for it", notes},
