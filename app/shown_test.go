@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -64,4 +65,16 @@ func TestAMergeIntoABranchThatWasDeletedIsLeftAlone(t *testing.T) {
 	if done, failed := w.logged(`job done.*`+settles), w.logged(`job failed`); done != 1 || failed != 0 {
 		t.Errorf("settled %d times, %d jobs failed; want once, none", done, failed)
 	}
+}
+
+func TestTheFirstPageSaysWhatTheSweepMayNotRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Forge.Faults.Fail(forgetest.Match{Method: http.MethodGet, Path: "/pulls"}, http.StatusForbidden, 0)
+	defer w.serveTuned(tuning{sweep: time.Second})()
+	w.await("the refusal on the first page", func() bool {
+		return strings.Contains(w.page("/"), "listing the open pull requests of acme/infra: forbidden")
+	})
+	w.Forge.Faults.Clear()
+	w.await("the first page without it", func() bool { return !strings.Contains(w.page("/"), "problem") })
 }

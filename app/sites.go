@@ -37,7 +37,7 @@ type sites struct {
 	mu     sync.Mutex // held for no longer than a look at what it guards
 	open   map[string]*opened
 	served map[string]string // keys the allow-list resolved to, by the name listed
-	asked  map[string]error  // what came of asking the forge last, by the name listed
+	asked  map[string]error  // what came of asking the forge last and of the sweep after it, by the name listed
 	// ledgers are those of all that is open: a clone that is being made holds up
 	// nobody who counts.
 	ledgers []*ledger.Ledger
@@ -219,6 +219,17 @@ func (s *sites) Discover(ctx context.Context, name string) (store.Repo, error) {
 	defer s.mu.Unlock()
 	s.asked[name] = err
 	return known, err
+}
+
+// Swept implements jobs.Sites. Something that is not found within a repository is
+// not the repository, so that only the words are kept.
+func (s *sites) Swept(name string, err error) {
+	if err != nil {
+		err = errors.New(err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[name] = err
 }
 
 // reached is what pages show of the allow-list.

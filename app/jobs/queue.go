@@ -42,6 +42,9 @@ type Sites interface {
 	// Discover reads what the forge says of one of them now, and remembers it;
 	// forges.ErrNotFound for one that is not installed.
 	Discover(ctx context.Context, name string) (store.Repo, error)
+	// Swept keeps what came of looking at all that is open in one of them, for
+	// people; the error may be nil.
+	Swept(name string, err error)
 }
 
 // Inbox is where deliveries come in.

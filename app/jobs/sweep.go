@@ -144,6 +144,7 @@ func (w *sweepRepoWorker) Work(ctx context.Context, job *river.Job[SweepRepoArgs
 	}
 	if err == nil {
 		err = w.sweep(ctx, repo)
+		w.Sites.Swept(job.Args.Name, err)
 	}
 	return w.later(err)
 }
