@@ -122,7 +122,8 @@ func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecas
 			return nil, err
 		}
 		in.Dir, in.Resume = dir, kept.record
-		a, err := stage.Apply(ctx, in)
+		var a *usecase.Apply
+		err = h.whenFree(ctx, func() (err error) { a, err = stage.Apply(ctx, in); return err })
 		remove()
 		if a != nil {
 			before = resumed(&a.Report, before)

@@ -89,8 +89,12 @@ func (h *Host) fanOut(ctx context.Context, o FanOutOptions) error {
 		return h.finishDryRun(o, plan)
 	}
 	d.warn(h, names)
-	out, err := d.RollOut(ctx, usecase.RolloutInput{
-		Run: run, Sources: sources, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Save: h.saveRecord(o.Resume),
+	var out usecase.Rollout
+	err = h.whenFree(ctx, func() (err error) {
+		out, err = d.RollOut(ctx, usecase.RolloutInput{
+			Run: run, Sources: sources, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Save: h.saveRecord(o.Resume),
+		})
+		return err
 	})
 	if err == nil && out.Waiting != nil {
 		err = h.keepWaiting(o.Output, out.Waiting)

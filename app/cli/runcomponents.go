@@ -50,7 +50,11 @@ func (h *Host) runComponents(ctx context.Context, o RunOfOptions) error {
 	}
 	run, _ := fanout.NewRun(plan, nil)
 	d.warn(h, names)
-	out, err := d.RollOut(ctx, usecase.RolloutInput{Run: run, Sources: sources, StopAfterFailure: true})
+	var out usecase.Rollout
+	err = h.whenFree(ctx, func() (err error) {
+		out, err = d.RollOut(ctx, usecase.RolloutInput{Run: run, Sources: sources, StopAfterFailure: true})
+		return err
+	})
 	err = h.finishDeploy(ended{options: o.DeployOptions, run: run, out: out, failure: err, what: "run"})
 	if exit, ok := errors.AsType[*ExitError](err); ok && exit.Code == Refused {
 		exit.Code = o.GatedExit
