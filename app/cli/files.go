@@ -147,7 +147,11 @@ func (h *Host) summary(r report.Report, dir string) {
 	if !r.Digest.IsZero() {
 		h.sayf("digest %s", r.Digest)
 		if len(r.Approval.ApprovedBy) > 0 {
-			h.sayf("approved by %s", strings.Join(r.Approval.ApprovedBy, ", "))
+			as := ""
+			if other := r.Approval.Approved; other != nil {
+				as = ", as the rest of " + other.String()
+			}
+			h.sayf("approved by %s%s", strings.Join(r.Approval.ApprovedBy, ", "), as)
 		}
 		if r.Stage == report.Plan && r.Status == report.Planned && r.Approval.Status != report.Approved {
 			h.sayf("to approve it: %s", report.CommandLine(r.Op, r.Gate, r.Digest, "", false))

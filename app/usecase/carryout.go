@@ -438,6 +438,9 @@ func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []
 		Env: a.Policy.Env.Name, Commit: a.Report.Head, Base: a.Report.Base, Digest: a.Report.Digest,
 		ApprovedBy: a.Report.Approval.ApprovedBy, Via: via, Timestamp: gate.Timestamp(st.Now()),
 	}
+	if approved := a.Report.Approval.Approved; approved != nil && via == record.ViaGate {
+		done.Digest = *approved
+	}
 	written, err := site.Ledger.Update(ctx, "Apply record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		attempt, applied, err := readProgress(snap, a.Prefix, done.Env)
 		if err != nil {

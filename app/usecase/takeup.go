@@ -73,13 +73,13 @@ func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply,
 	if in.Progress != nil {
 		in.Progress(fmt.Sprintf("carrying on: %s applied before, the rest applies under the approvals it had", strings.Join(r.Completed, ", ")))
 	}
-	a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: who}
 	a.allow(r.PrApply.Via, coveringOf(covered))
 	if err := a.start(); err != nil {
 		return err
 	}
 	if a.State.Via == record.ViaGate {
 		a.State.Digest = r.PrApply.Digest // what the approval is of, and must stand
+		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: who, Approved: &r.PrApply.Digest}
 	}
 	return nil
 }

@@ -99,7 +99,9 @@ const (
 type Approval struct {
 	Status     ApprovalStatus `json:"status"`
 	ApprovedBy []string       `json:"approvedBy,omitempty"` // principals
-	Approved   *digest.Digest `json:"approved,omitempty"`   // the other digest, when Changed
+	// Approved is the other digest: when Changed, or where the rest of an apply runs
+	// under the approval of the whole.
+	Approved *digest.Digest `json:"approved,omitempty"`
 }
 
 // MemberStatus is how one member ended.
