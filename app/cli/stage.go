@@ -36,11 +36,14 @@ type RunOptions struct {
 // exported from the commit, never on the checkout itself: what is planned is
 // what was committed, and what the code leaves behind stays out of the way.
 func (h *Host) stage(ctx context.Context, c *checkout, o RunOptions, defaultEnv string) (*usecase.Stage, *drivers, error) {
+	return h.stageWith(ctx, c, o, defaultEnv, h.credentials(o.PassEnv))
+}
+
+func (h *Host) stageWith(ctx context.Context, c *checkout, o RunOptions, defaultEnv string, credentials jobCredentials) (*usecase.Stage, *drivers, error) {
 	wall, err := h.wall(ctx, o.Isolation)
 	if err != nil {
 		return nil, nil, err
 	}
-	credentials := h.credentials(o.PassEnv)
 	d := &drivers{
 		options: o, state: c.state, wall: wall, pool: exec.NewPool(runtime.NumCPU()), env: h.plainEnv(),
 		made: map[string]*terraform.Driver{},

@@ -166,6 +166,9 @@ func (r *componentRun) step(ctx context.Context, phase string, at stepAt) fanout
 	switch {
 	case at.step.Phase != nil:
 		return r.phase(ctx, *at.step.Phase, at.index)
+	case at.step.Gate != nil && r.own != nil:
+		r.record(StepRecord{Phase: phase, Kind: at.step.Kind, Status: StepOK, Note: "the environment of a pull request has no gate"})
+		return fanout.OK
 	case at.step.Gate != nil:
 		return r.askGate(ctx, phase, at.step)
 	}
@@ -225,8 +228,9 @@ func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step
 // unwind takes back what the component did, the last step first, then runs its
 // rollback phases from the last to the first. Neither stops at an error, and what
 // other components did stays (components §2.3, seed 001). No rollback phase runs where
-// nothing was applied, beside an apply that may still run, for whoever interrupts, and
-// under a gate of plans, since nobody approved what it would do.
+// nothing was applied, beside an apply that may still run, for whoever interrupts, under
+// a gate of plans, since nobody approved what it would do, and in the environment of a
+// pull request, which ends as a whole.
 func (r *componentRun) unwind(ctx context.Context) {
 	for _, done := range slices.Backward(r.done) {
 		why := "a terraform-apply has no rollback; what it applied stays"
@@ -235,7 +239,7 @@ func (r *componentRun) unwind(ctx context.Context) {
 		}
 		r.record(StepRecord{Phase: done.phase, Kind: done.step.Kind, Status: RollbackOptedOut, Note: why})
 	}
-	wanted := r.started && !r.unseen && r.planned == nil && ctx.Err() == nil
+	wanted := r.started && !r.unseen && r.planned == nil && r.own == nil && ctx.Err() == nil
 	for _, p := range slices.Backward(r.c.Rollback) {
 		if !wanted {
 			r.skip(p)

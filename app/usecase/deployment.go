@@ -42,6 +42,7 @@ type Deployment struct {
 
 	lease           *lease.Lease
 	planning, doing deploySide
+	own             *ownEnv // the env is a pull request's own, nil for a declared one
 
 	mu      sync.Mutex
 	outputs map[string]read
@@ -71,6 +72,10 @@ func (st *Stage) OpenDeployment(ctx context.Context, in DeployInput) (*Deploymen
 	if err != nil {
 		return nil, err
 	}
+	return st.deploymentOf(in, policy, checkout)
+}
+
+func (st *Stage) deploymentOf(in DeployInput, policy Policy, checkout *Checkout) (*Deployment, error) {
 	proj, err := findProject(checkout.Workspace, in.Member)
 	if err != nil {
 		return nil, err
@@ -109,7 +114,7 @@ func (d *Deployment) AppliesOnMerge() bool { return d.policy.Env.ApplyOnMerge }
 // request does.
 func (d *Deployment) SelectChanged(ctx context.Context, base string) (graph.Selection, error) {
 	return d.selectComponents(ctx, PlanInput{
-		Site: d.in.Site, Checkout: d.checkout, Project: d.project, Env: d.policy.Env, Base: base, Head: d.in.Commit,
+		Site: d.in.Site, Checkout: d.checkout, Project: d.project, Env: d.policy.Env, Base: base, Head: d.in.Commit, RunDir: d.in.Dir,
 	})
 }
 
@@ -220,21 +225,29 @@ func (d *Deployment) member(c *project.Component, index int, step project.Step) 
 // applying need. No other apply of the environment runs meanwhile (pr-loop §9).
 func (d *Deployment) Deploy(ctx context.Context, do func() error) error {
 	_, err := d.leased(ctx, d.in.Site, d.in.Env, d.in.Member, func(held *lease.Lease) (*Apply, error) {
-		d.lease = held
-		for _, side := range []struct {
-			kind CredentialKind
-			to   *deploySide
-		}{{ForPlan, &d.planning}, {ForApply, &d.doing}} {
-			made, err := d.side(ctx, side.kind)
-			if err != nil {
-				return nil, err
-			}
-			*side.to = made
+		if err := d.begin(ctx, held); err != nil {
+			return nil, err
 		}
-		d.doing.trees.written = d.planning.trees.dir
 		return nil, do()
 	})
 	return err
+}
+
+// begin has the deployment run under a lease that is held.
+func (d *Deployment) begin(ctx context.Context, held *lease.Lease) error {
+	d.lease = held
+	for _, side := range []struct {
+		kind CredentialKind
+		to   *deploySide
+	}{{ForPlan, &d.planning}, {ForApply, &d.doing}} {
+		made, err := d.side(ctx, side.kind)
+		if err != nil {
+			return err
+		}
+		*side.to = made
+	}
+	d.doing.trees.written = d.planning.trees.dir
+	return nil
 }
 
 func (d *Deployment) side(ctx context.Context, kind CredentialKind) (deploySide, error) {
@@ -252,9 +265,13 @@ func (d *Deployment) side(ctx context.Context, kind CredentialKind) (deploySide,
 
 // planInput is a side as the planner of the loop sees it; runDir is of one step.
 func (d *Deployment) planInput(s deploySide, runDir string) PlanInput {
-	return PlanInput{
+	in := PlanInput{
 		Site: d.in.Site, Checkout: d.checkout, Project: d.project, Env: d.policy.Env, RunDir: runDir, trees: s.trees, KeepTrees: true,
 	}
+	if d.own != nil {
+		in.apart = d.own.apart
+	}
+	return in
 }
 
 func (d *Deployment) runDir() string { return filepath.Join(d.in.Dir, "steps", d.NewID()) }

@@ -24,6 +24,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 	if err != nil {
 		return err
 	}
+	target.Destroy = d.own != nil && d.own.ends
 	d.say("planning %s", m.name)
 	planned, err := d.planning.driver.Plan(ctx, target, func(string) {})
 	if err != nil {
@@ -68,6 +69,11 @@ func (r *componentRun) applyStep(ctx context.Context, m *member) (map[string]eng
 	if d.nothingToApply(m) {
 		d.say("%s: no changes", m.name)
 		return d.planning.driver.Outputs(ctx, plan.Target)
+	}
+	if d.own != nil {
+		if err := d.own.before(ctx, d, m); err != nil {
+			return nil, err
+		}
 	}
 	target, err := d.planInput(d.doing, "").target(m.step, nil, d.doing.credentials)
 	if err != nil {

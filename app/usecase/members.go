@@ -35,6 +35,7 @@ type PlanInput struct {
 	Progress func(line string) // nil for none
 
 	trees *trees
+	apart []project.Root // declared roots whose states must stay as they are
 	// KeepTrees leaves the members' worktrees for an apply to take over what the
 	// plans wrote; they go with RunDir.
 	KeepTrees bool

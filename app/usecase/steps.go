@@ -40,7 +40,7 @@ func (in PlanInput) target(step project.Step, values map[string]digest.Value, cr
 	target := engine.Target{
 		Member: name, Root: root,
 		Vars:        stepVars(values),
-		Credentials: credentials,
+		Credentials: credentials, Apart: in.apart,
 		RunDir:      filepath.Join(in.RunDir, "members", safeName(name)),
 	}
 	if err := in.trees.lay(&target, in.Project.Dir); err != nil {

@@ -10,6 +10,8 @@ type componentsCmd struct {
 	PRPlan  prPlanCmd  `cmd:"" name:"pr-plan" help:"Plan the merge of a pull request into its base branch."`
 	PRApply prApplyCmd `cmd:"" name:"pr-apply" help:"Apply a green commit under the approvals of the merges it carries."`
 
+	PREnv pullEnvCmd `cmd:"" name:"pr-env" help:"Apply a pull request to an environment of its own, or destroy that."`
+
 	FanOut  fanOutCmd        `cmd:"" name:"fan-out" help:"Roll a change out to the components it reaches, wave by wave, without a pull request."`
 	Release releaseCmd       `cmd:"" help:"Record that an artifact of a component was deployed."`
 	Status  releaseStatusCmd `cmd:"" help:"List what of each component was released last to an environment."`

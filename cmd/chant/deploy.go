@@ -51,3 +51,10 @@ type releaseStatusCmd struct{ cli.ReleaseStatusOptions }
 func (c *releaseStatusCmd) Run(ctx context.Context, h *cli.Host) error {
 	return cli.ReleaseStatus(ctx, h, c.ReleaseStatusOptions)
 }
+
+type pullEnvCmd struct{ cli.PullEnvOptions }
+
+// Run implements the command.
+func (c *pullEnvCmd) Run(ctx context.Context, h *cli.Host) error {
+	return cli.PullEnv(ctx, h, c.PullEnvOptions)
+}

@@ -5,6 +5,7 @@
 package graph
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/chant-bot/chant/engine/project"
@@ -107,4 +108,27 @@ func Seeds(components []*project.Component, s Selection) []string {
 	}
 	slices.Sort(seeds)
 	return slices.Compact(seeds)
+}
+
+// WithUpstreams adds to a selection what it depends on, directly and through others:
+// what an environment needs that nothing was applied to before. What is disabled stays
+// out.
+func WithUpstreams(components []*project.Component, s Selection) (Selection, error) {
+	g := newIndex(components)
+	wanted, err := g.ids(s.Order(), "selected component")
+	if err != nil {
+		return Selection{}, err
+	}
+	selected := make([]bool, len(g.components))
+	due := slices.Collect(maps.Keys(wanted))
+	for len(due) > 0 {
+		i := due[len(due)-1]
+		due = due[:len(due)-1]
+		if !selected[i] && !g.components[i].Disabled {
+			selected[i] = true
+			due = append(due, g.deps[i]...)
+		}
+	}
+	s.Waves = g.waves(selected, nil)
+	return s, nil
 }

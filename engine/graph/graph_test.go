@@ -202,3 +202,27 @@ func BenchmarkSelect5000Components(b *testing.B) {
 	}
 	b.ReportMetric(float64(edges), "edges")
 }
+
+// components decision 6: an environment that nothing was applied to needs what its
+// selection follows too, and nothing else.
+func TestUpstreamsComeBeforeWhatFollowsThem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		components []*project.Component
+		changed    string
+		want       [][]string
+	}{
+		"a change at the end":      {estate(), "web", [][]string{{"dns", "net"}, {"app"}, {"web"}}},
+		"in the middle":            {estate(), "app", [][]string{{"dns", "net"}, {"app"}, {"web"}}},
+		"of what follows nothing":  {estate(), "db", [][]string{{"db"}}},
+		"a disabled one stays out": {[]*project.Component{disabled(applies("net")), applies("app", "net")}, "app", [][]string{{"app"}}},
+	} {
+		s, err := SelectChanges(c.components, Changes{Roots: []string{c.changed}})
+		if err == nil {
+			s, err = WithUpstreams(c.components, s)
+		}
+		if diff := cmp.Diff(c.want, s.Waves); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}

@@ -2,14 +2,51 @@ package terraform
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 )
+
+// backends finds the backend that a root declares, by text.
+var backends = scan{isConfig, regexp.MustCompile(`backend\s+"(\w+)"`)}
+
+// backendConfig are the settings that init is given. For a workspace that is to be
+// apart, the folder that its backend keeps workspaces in is one of that workspace
+// alone: init makes a workspace that is not there only beside no other.
+func (w *workdir) backendConfig() (map[string]string, error) {
+	root := w.t.Root
+	if len(w.t.Apart) == 0 {
+		return root.BackendConfig, nil
+	}
+	kinds, err := textMatches(os.DirFS(w.dir), ".", []scan{backends})
+	if err != nil {
+		return nil, fmt.Errorf("reading the backend of root %s: %w", root.Name, err)
+	}
+	settings := maps.Clone(root.BackendConfig)
+	switch kinds = slices.Compact(kinds); {
+	case slices.Equal(kinds, []string{"s3"}):
+		if settings == nil {
+			settings = map[string]string{}
+		}
+		settings["workspace_key_prefix"] = root.Workspace
+	case slices.Equal(kinds, []string{"local"}) && settings["workspace_dir"] != "":
+		settings["workspace_dir"] = filepath.Join(settings["workspace_dir"], root.Workspace)
+	default:
+		return nil, w.notApart("its backend is %q; use s3, or local with a workspace_dir in backendConfig of the root in chant.config.json: of no other settings it is proven that its state is apart from those of the declared environments", strings.Join(kinds, ", "))
+	}
+	return settings, nil
+}
+
+func (w *workdir) notApart(format string, args ...any) error {
+	return engine.Tell(fmt.Errorf("root %s is not run in workspace %s: %s", w.t.Root.Name, w.t.Root.Workspace, fmt.Sprintf(format, args...)))
+}
 
 // apart says where the state of the root's workspace is and refuses one that is not
 // proven to be apart from those of the declared roots in Target.Apart. A workspace is
@@ -26,25 +63,22 @@ func (w *workdir) apart() (string, error) {
 		return "", err
 	}
 	name := w.t.Root.Workspace
-	refuse := func(format string, args ...any) (string, error) {
-		return "", engine.Tell(fmt.Errorf("root %s is not run in workspace %s: %s", w.t.Root.Name, name, fmt.Sprintf(format, args...)))
-	}
 	for _, other := range w.t.Apart {
 		if other.Workspace == name {
-			return refuse("root %s is declared with this very workspace; give it another", other.Name)
+			return "", w.notApart("root %s is declared with this very workspace; give it another", other.Name)
 		}
 		for key, value := range other.BackendConfig {
 			if slices.Contains(strings.Split(filepath.ToSlash(value), "/"), name) {
-				return refuse("the backendConfig %q of root %s names it; rename that", key, other.Name)
+				return "", w.notApart("the backendConfig %q of root %s names it; rename that", key, other.Name)
 			}
 			if isOwnPath(other.Workspace, key) && w.d.mayWrite(value) {
-				return refuse("it may write to the directory in which root %s keeps its state; let it write to another (writablePaths of the server's configuration, --writable on the command line)", other.Name)
+				return "", w.notApart("it may write to the directory in which root %s keeps its state; let it write to another (writablePaths of the server's configuration, --writable on the command line)", other.Name)
 			}
 		}
 	}
 	place, ok := workspacePlace(kind, config, name)
 	if !ok {
-		return refuse("that backend %q keeps its state apart from that of the declared environments is not proven; use backend s3 with a plain key, or local with a workspace_dir", kind)
+		return "", w.notApart("its backend %q could lead out of the workspace's own folder; give it a plain key, without \"..\"", kind)
 	}
 	return place, nil
 }
@@ -73,16 +107,12 @@ func workspacePlace(kind string, config digest.Value, workspace string) (string,
 	switch kind {
 	case "local": // path is ignored in a named workspace
 		dir := text("workspace_dir")
-		return "local:" + filepath.Join(dir, workspace), filepath.IsAbs(dir) && filepath.Clean(dir) == dir
+		return "local:" + filepath.Join(dir, workspace), filepath.IsAbs(dir) && filepath.Base(dir) == workspace
 	case "s3":
 		// The parts are joined as a path, so that one with ".." would lead out of the
 		// workspace's folder and onto any key of the bucket.
-		prefix := text("workspace_key_prefix")
-		if prefix == "" {
-			prefix = "env:"
-		}
-		plain := prefix + "/" + workspace + "/" + text("key")
-		return "s3:" + text("bucket") + "/" + plain, text("key") != "" && path.Join(plain) == plain && !strings.HasPrefix(plain, "../")
+		key := strings.Join([]string{text("workspace_key_prefix"), workspace, text("key")}, "/")
+		return "s3:" + text("bucket") + "/" + key, text("key") != "" && path.Join(key) == key && strings.HasPrefix(key, workspace+"/")
 	}
 	return "", false
 }

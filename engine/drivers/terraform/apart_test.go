@@ -49,7 +49,7 @@ func TestAPullRequestsWorkspaceLeavesTheDeclaredStateAsItIs(t *testing.T) {
 	if diff := cmp.Diff([]string{"create terraform_data.net"}, entries(p)); diff != "" {
 		t.Errorf("it plans onto something that is there (-want +got):\n%s", diff)
 	}
-	if want := "local:" + filepath.Join(own, "pr-12"); p.State != want {
+	if want := "local:" + filepath.Join(own, "pr-12/pr-12"); p.State != want {
 		t.Errorf("the state is at %q, want %q", p.State, want)
 	}
 	if out := s.apply(d, p); text(out.Outputs["where"].Value) != `"pr-12"` {
@@ -111,12 +111,22 @@ func TestAStateThatIsNotProvenToBeApartIsRefused(t *testing.T) {
 		"a backend without workspaces": {
 			main:   "terraform {\n  backend \"http\" {\n    address = \"http://127.0.0.1:9/state\"\n  }\n}\n",
 			change: func(s *site) { s.target.Root.BackendConfig = nil },
-			want:   "workspaces not supported",
+			want:   `its backend is "http"; use s3, or local`,
 		},
 		"a backend not known here": {
 			main:   "terraform {\n  backend \"inmem\" {}\n}\n",
 			change: func(s *site) { s.target.Root.BackendConfig = nil },
-			want:   `root net is not run in workspace pr-12: that backend "inmem" keeps its state apart from that of the declared environments is not proven`,
+			want:   `root net is not run in workspace pr-12: its backend is "inmem"; use s3, or local with a workspace_dir`,
+		},
+		"a backend of which only a comment tells": {
+			main:   "# backend \"s3\"\nterraform {\n  backend \"local\" {}\n}\n",
+			change: func(*site) {},
+			want:   `its backend is "s3, local"`,
+		},
+		"a local backend whose directory is in the configuration alone": {
+			main:   "terraform {\n  backend \"local\" {\n    workspace_dir = \"/srv\"\n  }\n}\n",
+			change: func(s *site) { s.target.Root.BackendConfig = nil },
+			want:   `its backend is "local"; use s3, or local with a workspace_dir in backendConfig`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,17 +180,22 @@ func TestAWorkspaceOnS3IsAnObjectOfItsOwn(t *testing.T) {
 
 	s.asPull()
 	p := s.replan(d)
-	if p.State != "s3:states/env:/pr-12/prod/net.tfstate" || !slices.Contains(entries(p), "create terraform_data.net") {
+	if p.State != "s3:states/pr-12/pr-12/prod/net.tfstate" || !slices.Contains(entries(p), "create terraform_data.net") {
 		t.Errorf("it plans %v at %s", entries(p), p.State)
 	}
 	s.apply(d, p)
-	want := []string{"env:/pr-12/prod/net.tfstate", "prod/net.tfstate"}
+	want := []string{"pr-12/pr-12/prod/net.tfstate", "prod/net.tfstate"}
 	if diff := cmp.Diff(want, store.keys()); diff != "" || store.text("prod/net.tfstate") != before {
 		t.Errorf("objects (-want +got):\n%s; the declared one is now %s", diff, store.text("prod/net.tfstate"))
 	}
+	s.target.Root.Workspace = "pr-13" // init makes a first workspace and no second
+	s.apply(d, s.replan(d))
+	if diff := cmp.Diff([]string{want[0], "pr-13/pr-13/prod/net.tfstate", want[1]}, store.keys()); diff != "" || store.text("prod/net.tfstate") != before {
+		t.Errorf("objects of two pull requests (-want +got):\n%s", diff)
+	}
 	// A key that leads out of the workspace's folder is a declared state's.
 	s.target.Root.BackendConfig["key"] = "../../prod/net.tfstate"
-	if _, err := d.Plan(context.Background(), s.target, nil); err == nil || !strings.Contains(err.Error(), "not proven") {
+	if _, err := d.Plan(context.Background(), s.target, nil); err == nil || !strings.Contains(err.Error(), "could lead out") {
 		t.Errorf("got %v", err)
 	}
 	if store.text("prod/net.tfstate") != before {

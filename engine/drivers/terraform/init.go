@@ -58,9 +58,13 @@ func (w *workdir) initialise(ctx context.Context, sink engine.Sink) error {
 	if err := w.forget(); err != nil {
 		return err
 	}
+	settings, err := w.backendConfig()
+	if err != nil {
+		return err
+	}
 	args := []string{"init", "-input=false", "-no-color"}
-	for _, key := range slices.Sorted(maps.Keys(w.t.Root.BackendConfig)) {
-		args = append(args, "-backend-config="+key+"="+w.t.Root.BackendConfig[key])
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		args = append(args, "-backend-config="+key+"="+settings[key])
 	}
 	c := call{args: args, sink: sink}
 	res, err := w.initWithCache(ctx, c)

@@ -1,0 +1,230 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/pullenv"
+)
+
+// PullEnvEnd is how the end of an environment went. Lists are of components.
+type PullEnvEnd struct {
+	Env       string       `json:"env"`
+	PR        int          `json:"pr"`
+	Destroyed []string     `json:"destroyed"`
+	Failed    []EndFailure `json:"failed"`
+	Blocked   []string     `json:"blocked"` // what depends on them is still there
+}
+
+// EndFailure is a component that is still there, and why.
+type EndFailure struct {
+	Component string `json:"component"`
+	Error     string `json:"error"`
+}
+
+// Ended tells that nothing is left.
+func (e PullEnvEnd) Ended() bool { return len(e.Failed) == 0 && len(e.Blocked) == 0 }
+
+// pullEnvEnd is one EndPullEnv under way.
+type pullEnvEnd struct {
+	*Stage
+
+	in         PullEnvInput
+	lease      *lease.Lease
+	standing   map[string][]pullenv.Entry // by component
+	made       map[[2]string]*Deployment  // by head and base
+	components map[string]*project.Component
+	result     PullEnvEnd
+}
+
+// EndPullEnv destroys everything the ledger says the environment has, each state from
+// the files of the commits that made it last, and each component after all that
+// depend on it. Head and BaseTip are not asked for: the branch may be gone.
+func (st *Stage) EndPullEnv(ctx context.Context, in PullEnvInput) (PullEnvEnd, error) {
+	name := pullenv.Name(in.Number)
+	e := &pullEnvEnd{
+		Stage: st, in: in, standing: map[string][]pullenv.Entry{}, made: map[[2]string]*Deployment{}, components: map[string]*project.Component{},
+		result: PullEnvEnd{Env: name, PR: in.Number, Destroyed: []string{}, Failed: []EndFailure{}, Blocked: []string{}},
+	}
+	if err := st.ownCredentials(ctx, in.Site, name); err != nil {
+		return e.result, err
+	}
+	_, err := st.leased(ctx, in.Site, name, in.Member, func(held *lease.Lease) (*Apply, error) {
+		e.lease = held
+		return nil, e.run(ctx)
+	})
+	return e.result, err
+}
+
+func (e *pullEnvEnd) run(ctx context.Context) error {
+	entries, skipped, err := readPullEnv(ctx, e.in)
+	if err != nil {
+		return err
+	}
+	dependsOn := map[string][]string{}
+	for _, entry := range pullenv.Standing(entries) {
+		c, err := e.componentOf(ctx, entry)
+		if err != nil {
+			return err
+		}
+		e.components[c.Name] = c
+		e.standing[c.Name] = append(e.standing[c.Name], entry)
+		dependsOn[c.Name] = append(dependsOn[c.Name], c.Dependencies()...)
+	}
+	order, err := pullenv.LastFirst(dependsOn)
+	if err != nil {
+		return &Refusal{Message: err.Error()}
+	}
+	left := map[string]bool{}
+	for _, name := range order {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped before %s: %w", name, err)
+		}
+		if needed(left, dependsOn, name) {
+			left[name] = true
+			e.result.Blocked = append(e.result.Blocked, name)
+			continue
+		}
+		if err := e.end(ctx, name); err != nil {
+			left[name] = true
+			e.result.Failed = append(e.result.Failed, EndFailure{Component: name, Error: e.Words(ctx, err)})
+			continue
+		}
+		e.result.Destroyed = append(e.result.Destroyed, name)
+	}
+	if skipped > 0 {
+		return refusef("%d lines about env %s on the ledger are not understood and may name what is still there; run this with a newer version", skipped, e.result.Env)
+	}
+	return nil
+}
+
+// needed tells that something which is left depends on a component.
+func needed(left map[string]bool, dependsOn map[string][]string, name string) bool {
+	for other := range left {
+		if slices.Contains(dependsOn[other], name) {
+			return true
+		}
+	}
+	return false
+}
+
+// deployment is the pull request as it was when an entry was written.
+func (e *pullEnvEnd) deployment(ctx context.Context, entry pullenv.Entry) (*Deployment, error) {
+	key := [2]string{entry.Head, entry.Base}
+	if d := e.made[key]; d != nil {
+		return d, nil
+	}
+	in := e.in
+	in.Head, in.BaseTip, in.Dir = entry.Head, entry.Base, filepath.Join(e.in.Dir, fmt.Sprintf("made-%d", len(e.made)))
+	if err := os.MkdirAll(in.Dir, 0o711); err != nil { //nolint:gosec // a directory
+		return nil, fmt.Errorf("making the directory of a commit: %w", err)
+	}
+	d, err := e.openPullEnv(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("%s is destroyed as %s merged into %s made it: %w; fetch both commits where they are missing", entry.Component, short(entry.Head), short(entry.Base), err)
+	}
+	d.own.ends = true
+	if err := d.begin(ctx, e.lease); err != nil {
+		return nil, err
+	}
+	e.made[key] = d
+	return d, nil
+}
+
+func (e *pullEnvEnd) componentOf(ctx context.Context, entry pullenv.Entry) (*project.Component, error) {
+	d, err := e.deployment(ctx, entry)
+	if err != nil {
+		return nil, err
+	}
+	c := d.components[entry.Component]
+	if c == nil {
+		return nil, refusef("the ledger says that component %s was applied to %s from %s, which does not declare it", entry.Component, e.result.Env, short(entry.Head))
+	}
+	return c, nil
+}
+
+// end destroys the states of one component, the last step's first.
+func (e *pullEnvEnd) end(ctx context.Context, name string) error {
+	for _, entry := range e.standing[name] {
+		if !slices.ContainsFunc(e.components[name].Steps(), func(s project.Step) bool { return s.RootOf() == entry.Root }) {
+			return refusef("the ledger says that component %s applied root %s, which none of its steps does", name, entry.Root)
+		}
+	}
+	for _, s := range slices.Backward(e.components[name].Steps()) {
+		for _, entry := range e.standing[name] {
+			if s.RootOf() != entry.Root {
+				continue
+			}
+			if err := e.endState(ctx, entry); err != nil {
+				return err
+			}
+			entry.Ended = true
+			if err := e.writePullEnv(ctx, e.in, entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endState plans and applies the end of one state.
+func (e *pullEnvEnd) endState(ctx context.Context, entry pullenv.Entry) error {
+	d, err := e.deployment(ctx, entry)
+	if err != nil {
+		return err
+	}
+	c := d.components[entry.Component]
+	d.readUpstreams(ctx, []string{c.Name})
+	phases, err := d.phasesNow(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, m := range d.rootMembers(c) {
+		if m.name != entry.Root {
+			continue
+		}
+		if err := d.planStep(ctx, m, phases); err != nil {
+			return err
+		}
+		switch state, err := stateOf(m); {
+		case err != nil:
+			return err
+		case state != entry.State:
+			return refusef("the state of root %s is not where it was when %s was applied; run this with the settings of that time", m.name, short(entry.Head))
+		}
+		d.say("destroying %s", m.name)
+		r := &componentRun{Deployment: d, c: c}
+		if _, err := r.applyStep(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// phasesNow are the outputs that each phase of a component has as it stands, where a
+// step reads any.
+func (d *Deployment) phasesNow(ctx context.Context, c *project.Component) (map[string]digest.Value, error) {
+	phases := map[string]digest.Value{}
+	if !slices.ContainsFunc(c.Reads(), func(r project.Read) bool { return r.Source == project.FromPhase }) {
+		return phases, nil
+	}
+	for _, m := range d.rootMembers(c) {
+		target, err := d.planInput(d.planning, d.runDir()).target(m.step, nil, d.planning.credentials)
+		if err != nil {
+			return nil, err
+		}
+		outputs, err := d.planning.driver.Outputs(ctx, target)
+		if err != nil {
+			return nil, err
+		}
+		phase := c.PhaseOf(m.index)
+		phases[phase] = mergePhase(phases[phase], phaseOutput(outputs))
+	}
+	return phases, nil
+}
