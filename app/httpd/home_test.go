@@ -46,7 +46,7 @@ func TestTheFirstPageShowsEveryListedRepositoryAndWhyOneIsNotServed(t *testing.T
 	s.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost/", http.NoBody))
 	html := rec.Body.String()
 	for _, want := range []string{
-		`acme/absent</td><td colspan="6" class="words"><span class="status bad">problem</span> The forge knows no such repository, or the app is not installed on it.`,
+		`acme/absent</td><td colspan="6" class="words"><span class="status bad">problem</span> The forge knows no such repository, or does not show it to the account or app we are.`,
 		`acme/away</td><td colspan="6" class="words"><span class="status bad">problem</span> The forge cannot be asked: status 502`,
 		`acme/soon</td><td colspan="6" class="words"><span class="status bad">problem</span> The forge was not asked yet.`,
 		`acme/known</td><td colspan="6" class="words"><span class="status bad">problem</span> The forge cannot be asked: dial tcp: connection refused`,

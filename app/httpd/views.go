@@ -58,7 +58,7 @@ func (s *Server) home(r *http.Request) (web.Page, error) {
 func (l Listed) problem() string {
 	switch {
 	case errors.Is(l.Err, forges.ErrNotFound):
-		return "The forge knows no such repository, or the app is not installed on it."
+		return "The forge knows no such repository, or does not show it to the account or app we are."
 	case l.Err != nil:
 		return "The forge cannot be asked: " + l.Err.Error()
 	case l.Key == "" && !l.Asked:
