@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/plans/terraform"
 )
 
@@ -59,6 +60,7 @@ func TestMembers(t *testing.T) {
 		{name: "2: a member the approval did not see is not", fresh: one, sides: func(a, _ *Side) { a.Doc = &changeset.Document{} }, why: "does not have it"},
 		{name: "3: a failed plan is not, whatever its digest", approved: one, fresh: one, equal: true, change: func(_, f *changeset.Part) { f.Member.Status = changeset.Failed }, why: "failed to plan"},
 		{name: "3: a plan without a digest is not", approved: one, fresh: one, change: func(_, f *changeset.Part) { f.Member.PlanDigest = nil }, why: "no plan digest"},
+		{name: "3: a digest of nothing is none", approved: one, fresh: one, sides: func(_, f *Side) { f.Doc.Members[0].PlanDigest = &digest.Digest{} }, why: "no plan digest"},
 		{name: "3: two plans without a digest are not equal", approved: one, fresh: one, change: func(a, f *changeset.Part) { a.Member.PlanDigest, f.Member.PlanDigest = nil, nil }, why: "no plan digest"},
 		{name: "4: a provisional plan is not, whatever its digest", approved: one, fresh: one, equal: true, change: func(_, f *changeset.Part) { f.Member.Provisional = true }, why: "provisional"},
 		{name: "4: a provisional approval covers nothing, whatever its digest", approved: one, fresh: one, equal: true, change: func(a, _ *changeset.Part) { a.Member.Provisional = true }, why: "provisional"},

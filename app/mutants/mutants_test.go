@@ -1,0 +1,99 @@
+//go:build e2e
+
+// Package mutants breaks, one at a time, the lines that keep the promise, and
+// expects the tests to notice (soundness, "Mutants that must die"; each clause of
+// pr-loop §5.11). Nothing in the tree is changed: the toolchain reads the broken
+// file in place of the real one.
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is one broken line.
+type mutant struct {
+	name     string
+	file     string // from the root of the module
+	old, new string // old stands in the file once
+	// killers are the packages whose tests must fail, and only those named by run
+	// where that is set.
+	killers string
+	run     string
+}
+
+const root = "../.."
+
+func TestEveryMutantDies(t *testing.T) {
+	t.Parallel()
+	for _, group := range [][]mutant{gates, coverage, fences, drivers} {
+		for _, m := range group {
+			t.Run(m.name, func(t *testing.T) { m.dies(t) })
+		}
+	}
+}
+
+func (m mutant) dies(t *testing.T) {
+	t.Helper()
+	overlay := m.overlay(t)
+	if out, err := goTool(t, "build", "-overlay", overlay, "./"+filepath.Dir(m.file)); err != nil {
+		t.Fatalf("the mutant does not build, so that nothing is proven:\n%s", out)
+	}
+	args := []string{"test", "-overlay", overlay, "-count=1", "-failfast"}
+	if m.run != "" {
+		args = append(args, "-run", m.run)
+	}
+	out, err := goTool(t, append(args, strings.Fields(m.killers)...)...)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		t.Errorf("no test of %s noticed that %q became %q", m.killers, m.old, m.new)
+	case !errors.As(err, &exit) || !strings.Contains(out, "--- FAIL"):
+		t.Errorf("the tests did not fail but break: %v\n%s", err, out)
+	}
+}
+
+// overlay has the toolchain read the broken file.
+func (m mutant) overlay(t *testing.T) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join(root, m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		t.Fatalf("%q stands %d times in %s", m.old, n, m.file)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.go")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	for path, data := range map[string][]byte{
+		broken:  []byte(strings.Replace(string(text), m.old, m.new, 1)),
+		overlay: replace,
+	} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return overlay
+}
+
+func goTool(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
