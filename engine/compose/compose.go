@@ -28,8 +28,11 @@ type Input struct {
 	// could not be planned as a whole: name all of its members with FallbackPlan and
 	// compose again, and they are planned one by one.
 	Refused map[string]Refusal
-	// Unknown are the outputs that are read and have no value now.
+	// Unknown are the outputs that are read and have no value now, or whose value the
+	// plan of what makes them moves: as that gets known, compose again.
 	Unknown map[report.UnknownInput]bool
+	// Canary components run first, by themselves (components §2.1).
+	Canary []string
 	// WaveGates: each wave is planned, component by component, after the one before
 	// it applied.
 	WaveGates bool

@@ -82,6 +82,11 @@ func TestGroups(t *testing.T) {
 			estate: []string{"net terraform-apply", "app terraform-apply net", "web terraform-apply,gate app"}, change: func(in *Input) { in.WaveGates = true },
 			falls: []string{"app wave-gate", "net wave-gate", "web steps"},
 		},
+		"a canary runs first, by itself": {
+			estate: []string{"net terraform-apply", "app terraform-apply net", "web terraform-apply app", "dns terraform-apply net"},
+			change: func(in *Input) { in.Canary = []string{"net"} },
+			groups: []string{"app web"}, falls: []string{"dns alone", "net wave-gate"},
+		},
 		"alone": {
 			estate: []string{"net terraform-apply", "chart kubectl-apply net", "job kubectl-apply chart"}, falls: []string{"net alone"},
 		},
@@ -196,6 +201,15 @@ func TestAGroupStandsInTheFirstWaveAfterWhatItsMembersFollowOutside(t *testing.T
 	in.WaveGates = true
 	if diff := cmp.Diff(in.Selection.Waves, composed(t, in).Waves); diff != "" {
 		t.Errorf("without a group the waves are the selection's: %s", diff)
+	}
+}
+
+func TestCanariesAreAWaveBeforeAllElse(t *testing.T) {
+	t.Parallel()
+	in := everything(t, estate(t, "net terraform-apply", "app terraform-apply net", "web terraform-apply app", "log kubectl-apply"))
+	in.Canary = []string{"net"}
+	if diff := cmp.Diff([][]string{{"net"}, {"app", "log", "web"}}, composed(t, in).Waves); diff != "" {
+		t.Error(diff)
 	}
 }
 

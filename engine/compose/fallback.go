@@ -76,6 +76,9 @@ func (g *grouping) ownReason(i int) (Refusal, bool) {
 	if g.in.Live[c.Name] {
 		return Refusal{report.FallbackLive, "it is planned against the live system and keeps no state that could be joined"}, true
 	}
+	if slices.Contains(g.in.Canary, c.Name) {
+		return Refusal{report.FallbackWaveGate, "it runs first, as a canary, before what it would be planned with"}, true
+	}
 	if why, refused := g.in.Refused[c.Name]; refused {
 		return why, true
 	}

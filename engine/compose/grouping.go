@@ -87,7 +87,7 @@ func (g *grouping) link(i int, c *project.Component) error {
 func (g *grouping) groupKind(c *project.Component) string {
 	steps := c.Steps()
 	_, refused := g.in.Refused[c.Name]
-	if len(steps) != 1 || refused || g.in.Live[c.Name] || !g.in.Kinds[steps[0].Kind].Groups {
+	if len(steps) != 1 || refused || g.in.Live[c.Name] || slices.Contains(g.in.Canary, c.Name) || !g.in.Kinds[steps[0].Kind].Groups {
 		return ""
 	}
 	return steps[0].Kind

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
@@ -57,6 +58,28 @@ func TestCompositionProperties(t *testing.T) {
 		everyWouldBeMemberIsAccounted(t, c, byName)
 		whatNoPathLeavesIsOneGroup(t, in, c, byName)
 		orderOfInputIsIrrelevant(t, in, c)
+	})
+}
+
+// Without a group the waves are those of the selection, canaries first.
+func TestWithoutAGroupTheWavesAreTheSelections(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		in.WaveGates = true
+		changed := in.Selection.Order()
+		for _, c := range in.Components {
+			if len(c.Dependencies()) == 0 && rapid.Bool().Draw(t, "canary") {
+				in.Canary = append(in.Canary, c.Name)
+			}
+		}
+		var err error
+		if in.Selection, err = graph.SelectChanges(in.Components, graph.Changes{Components: changed, Canary: in.Canary}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(in.Selection.Waves, composed(t, in).Waves); diff != "" {
+			t.Fatal(diff)
+		}
 	})
 }
 

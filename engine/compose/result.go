@@ -7,47 +7,65 @@ import (
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// waves layers the selection with each cluster as one.
+// waves layers the selection with each cluster as one, the canaries before all else.
 func (g *grouping) waves() [][]string {
 	waiting := make([]int, len(g.components)) // dependencies outside, by what stands for it
 	members := make([][]int, len(g.components))
-	for i := range g.components {
-		one := g.one(i)
-		members[one] = append(members[one], i)
+	canary := make([]bool, len(g.components))
+	for i, c := range g.components {
+		canary[i] = slices.Contains(g.in.Canary, c.Name)
+		members[g.one(i)] = append(members[g.one(i)], i)
 		for _, dep := range g.deps[i] {
-			if g.one(dep) != one {
-				waiting[one]++
+			if g.one(dep) != g.one(i) && !canary[dep] {
+				waiting[g.one(i)]++
 			}
 		}
 	}
-	var ready []int
+	var first, ready []int
 	for i := range g.components {
-		if g.one(i) == i && waiting[i] == 0 {
+		switch {
+		case canary[i]:
+			first = append(first, i)
+		case g.one(i) == i && waiting[i] == 0:
 			ready = append(ready, i)
 		}
 	}
 	waves := [][]string{}
+	add := func(wave []int) {
+		names := g.names(wave)
+		slices.Sort(names)
+		waves = append(waves, names)
+	}
+	if len(first) > 0 {
+		add(first)
+	}
 	for len(ready) > 0 {
 		var wave, next []int
 		for _, one := range ready {
 			wave = append(wave, members[one]...)
-			for _, i := range members[one] {
-				for _, f := range g.followers[i] {
-					if g.one(f) == one {
-						continue
-					}
-					if waiting[g.one(f)]--; waiting[g.one(f)] == 0 {
-						next = append(next, g.one(f))
-					}
-				}
-			}
+			next = append(next, g.released(members[one], waiting)...)
 		}
-		names := g.names(wave)
-		slices.Sort(names)
-		waves = append(waves, names)
+		add(wave)
 		ready = next
 	}
 	return waves
+}
+
+// released are those that waited for members last.
+func (g *grouping) released(members, waiting []int) []int {
+	var out []int
+	one := g.one(members[0])
+	for _, i := range members {
+		for _, f := range g.followers[i] {
+			if g.one(f) == one {
+				continue
+			}
+			if waiting[g.one(f)]--; waiting[g.one(f)] == 0 {
+				out = append(out, g.one(f))
+			}
+		}
+	}
+	return out
 }
 
 // ways says how each step is planned.
