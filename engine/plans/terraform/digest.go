@@ -16,13 +16,26 @@ import (
 // their order in the plan. Versions, times, state, configuration and drift are
 // not in it. Non-empty action_invocations are (change-set, decisions).
 func PlanDigest(plan digest.Value) (digest.Digest, error) {
-	changes, err := array(plan, "resource_changes")
+	subject, err := projection(plan)
 	if err != nil {
 		return digest.Digest{}, err
 	}
+	d, err := digest.Of("terraform-plan", subject)
+	if err != nil {
+		return digest.Digest{}, fmt.Errorf("digesting the plan: %w", err)
+	}
+	return d, nil
+}
+
+// projection is what of a plan its digest covers.
+func projection(plan digest.Value) (digest.Value, error) {
+	changes, err := array(plan, "resource_changes")
+	if err != nil {
+		return digest.Value{}, err
+	}
 	invocations, err := array(plan, "action_invocations")
 	if err != nil {
-		return digest.Digest{}, err
+		return digest.Value{}, err
 	}
 	outputs := plan.Get("output_changes")
 	if outputs.IsNull() {
@@ -35,11 +48,7 @@ func PlanDigest(plan digest.Value) (digest.Digest, error) {
 	if invocations.Len() > 0 {
 		subject["actionInvocations"] = actionInvocations(invocations)
 	}
-	d, err := digest.Of("terraform-plan", digest.ObjectOf(subject))
-	if err != nil {
-		return digest.Digest{}, fmt.Errorf("digesting the plan: %w", err)
-	}
-	return d, nil
+	return digest.ObjectOf(subject), nil
 }
 
 // resourceChanges projects each change to the keys the digest covers and

@@ -1,0 +1,456 @@
+package terraform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/sealed"
+	"github.com/chant-bot/chant/engine/plans/terraform/states"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// groupRoots are net, whose address is known after its apply, and app, which
+// reads it.
+func groupRoots() map[string]string {
+	return map[string]string{
+		"roots/net/main.tf": backend + `
+variable "cidr" { type = string }
+resource "terraform_data" "net" { input = var.cidr }
+output "cidr" { value = terraform_data.net.output }
+output "secret" {
+  value     = "hidden-${terraform_data.net.output}"
+  sensitive = true
+}
+`,
+		"roots/net/net.auto.tfvars": `cidr = "10.0.0.0/8"` + "\n",
+		"roots/app/main.tf": backend + `
+variable "net" { type = string }
+variable "names" { type = list(string) }
+resource "terraform_data" "app" {
+  for_each = toset(var.names)
+  input    = "${each.key} in ${var.net}"
+}
+output "apps" { value = [for a in terraform_data.app : a.output] }
+`,
+	}
+}
+
+// member makes a root of the site's checkout a member of a group.
+func (s *site) member(name string, vars string, reads ...engine.GroupRead) engine.GroupMember {
+	s.t.Helper()
+	target := engine.Target{
+		Member: name,
+		Root: project.Root{
+			Name: name, Dir: "roots/" + name, File: "chant.config.json", Line: 3,
+			BackendConfig: map[string]string{"path": s.statePath(name)},
+		},
+		ProjectDir: s.checkout, Worktree: s.checkout, RunDir: shortDir(s.t), Vars: map[string]digest.Value{},
+	}
+	if vars != "" {
+		v := s.decode(vars)
+		for i, key := range v.Keys() {
+			target.Vars[key] = v.At(i)
+		}
+	}
+	return engine.GroupMember{Target: target, Reads: reads}
+}
+
+func (s *site) decode(text string) digest.Value {
+	s.t.Helper()
+	v, err := digest.Decode([]byte(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+func (s *site) statePath(name string) string { return filepath.Join(s.state, name+".tfstate") }
+
+func reads(member, output string, path ...string) engine.GroupRead {
+	return engine.GroupRead{Member: member, Output: output, Path: path}
+}
+
+// netAndApp is the group of groupRoots.
+func (s *site) netAndApp() engine.GroupTarget {
+	s.t.Helper()
+	return engine.GroupTarget{Group: "g1", RunDir: shortDir(s.t), Members: []engine.GroupMember{
+		s.member("net", ""),
+		s.member("app", `{"names":["a","$${b}"]}`, reads("net", "cidr", "net")),
+	}}
+}
+
+func groupKey(t *testing.T) sealed.Key {
+	t.Helper()
+	key, err := sealed.ParseKey([]byte(strings.Repeat("0a", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (s *site) grouper(change ...func(*Config)) *Grouper {
+	s.t.Helper()
+	g, err := s.driver(change...).Grouper(groupKey(s.t))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return g
+}
+
+func (s *site) planGroup(g *Grouper, t engine.GroupTarget) engine.PlannedGroup {
+	s.t.Helper()
+	p, err := g.PlanGroup(context.Background(), t, s.lines.add)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(p.Fallbacks) > 0 {
+		s.t.Fatalf("it fell back: %+v", p.Fallbacks)
+	}
+	return p
+}
+
+func (s *site) applyGroup(g *Grouper, p engine.PlannedGroup) engine.GroupOutcome {
+	s.t.Helper()
+	out, err := g.ApplyGroup(context.Background(), p, s.lines.add)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// stateOf is the state in a member's backend.
+func (s *site) stateOf(name string) digest.Value {
+	s.t.Helper()
+	data, err := os.ReadFile(s.statePath(name))
+	if os.IsNotExist(err) {
+		return digest.Value{}
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.decode(string(data))
+}
+
+func serialOf(t *testing.T, state digest.Value) int64 {
+	t.Helper()
+	n, err := states.Serial(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// alone plans a member by itself; reads get the values given.
+func (s *site) alone(m engine.GroupMember, values string) engine.Planned {
+	s.t.Helper()
+	target := m.Target
+	target.RunDir = shortDir(s.t)
+	v := s.decode(values)
+	for i, key := range v.Keys() {
+		target.Vars[key] = v.At(i)
+	}
+	p, err := s.driver().Plan(context.Background(), target, s.lines.add)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+func statuses(out engine.GroupOutcome) string {
+	var all []string
+	for _, m := range out.Members {
+		all = append(all, m.Member+" "+string(m.Status))
+	}
+	return strings.Join(all, ", ")
+}
+
+func groupEntries(p engine.PlannedGroup) []string {
+	var all []string
+	for _, m := range p.Members {
+		for _, e := range m.Part.Entries {
+			all = append(all, m.Member+": "+string(e.Action)+" "+e.Address)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// noLeftovers fails when anything of an apply is still held, journaled or kept.
+func (s *site) noLeftovers() {
+	s.t.Helper()
+	for _, dir := range []string{"groups", "kept"} {
+		if entries, err := os.ReadDir(filepath.Join(s.state, dir)); err == nil && len(entries) > 0 {
+			s.t.Errorf("%s holds %v", dir, entries)
+		}
+	}
+	locks, err := filepath.Glob(filepath.Join(s.state, ".*.lock.info"))
+	if err != nil || len(locks) > 0 {
+		s.t.Errorf("states are locked: %v, %v", locks, err)
+	}
+}
+
+func TestAGroupCarriesAValueWithinOneApply(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	target := s.netAndApp()
+	p := s.planGroup(g, target)
+	want := []string{`app: create terraform_data.app["$${b}"]`, `app: create terraform_data.app["a"]`, "net: create terraform_data.net"}
+	if diff := cmp.Diff(want, groupEntries(p)); diff != "" || p.NoChanges || p.Members[0].NoChanges {
+		t.Errorf("planned (-want +got):\n%s", diff)
+	}
+	for _, m := range p.Members {
+		if m.Part.Member.PlanDigest == nil || !digest.Same(*m.Part.Member.PlanDigest, p.Digest) || m.Part.Member.Member != m.Member {
+			t.Errorf("%s: %+v", m.Member, m.Part.Member)
+		}
+	}
+	out := s.applyGroup(g, p)
+	if out.Error != "" || out.Unknown || statuses(out) != "net applied, app applied" {
+		t.Fatalf("%s: %+v", statuses(out), out)
+	}
+	if got := text(out.Members[1].Outputs["apps"].Value); got != `["${b} in 10.0.0.0/8","a in 10.0.0.0/8"]` {
+		t.Errorf("app has %s", got)
+	}
+	if o := out.Members[0].Outputs["secret"]; text(o.Value) != `"hidden-10.0.0.0/8"` || !o.Sensitive {
+		t.Errorf("secret is %+v", o)
+	}
+	s.noLeftovers()
+	// Each root by itself finds what it would have made.
+	for i, values := range []string{`{}`, `{"net":"10.0.0.0/8"}`} {
+		if p := s.alone(target.Members[i], values); !p.NoChanges {
+			t.Errorf("%s alone: %v", p.Target.Member, entries(p))
+		}
+	}
+	again := target
+	again.RunDir = shortDir(t)
+	p = s.planGroup(g, again)
+	if !p.NoChanges || !p.Members[0].NoChanges || !p.Members[1].NoChanges {
+		t.Errorf("the group again: %v", groupEntries(p))
+	}
+	before := serialOf(t, s.stateOf("net"))
+	if out := s.applyGroup(g, p); statuses(out) != "net no-changes, app no-changes" || serialOf(t, s.stateOf("net")) != before {
+		t.Errorf("applied again: %s", statuses(out))
+	}
+}
+
+func TestAGroupOfRootsThatWereAppliedAloneChangesOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	files := groupRoots()
+	s := newSite(t, files)
+	target := s.netAndApp()
+	d := s.driver()
+	for i, values := range []string{`{}`, `{"net":"10.0.0.0/8"}`} {
+		s.apply(d, s.alone(target.Members[i], values))
+	}
+	lineages := []string{s.stateOf("net").Get("lineage").String(), s.stateOf("app").Get("lineage").String()}
+	g := s.grouper()
+	delete(target.Members[1].Target.Vars, "net")
+	if p := s.planGroup(g, target); !p.NoChanges {
+		t.Fatalf("the group has changes: %v", groupEntries(p))
+	}
+	s.write(s.checkout, map[string]string{"roots/net/net.auto.tfvars": `cidr = "10.9.0.0/16"` + "\n"})
+	target.RunDir = shortDir(t)
+	p := s.planGroup(g, target)
+	want := []string{`app: update terraform_data.app["$${b}"]`, `app: update terraform_data.app["a"]`, "net: update terraform_data.net"}
+	if diff := cmp.Diff(want, groupEntries(p)); diff != "" {
+		t.Fatalf("planned (-want +got):\n%s", diff)
+	}
+	out := s.applyGroup(g, p)
+	if statuses(out) != "net applied, app applied" || text(out.Members[1].Outputs["apps"].Value) != `["${b} in 10.9.0.0/16","a in 10.9.0.0/16"]` {
+		t.Errorf("%s: %+v", statuses(out), out)
+	}
+	for i, name := range []string{"net", "app"} {
+		if got := s.stateOf(name).Get("lineage").String(); got != lineages[i] {
+			t.Errorf("the lineage of %s was %s and is %s", name, lineages[i], got)
+		}
+	}
+	s.noLeftovers()
+}
+
+// What a root no longer has is destroyed with the provider configuration that its
+// state names, its own or the one above it.
+func TestAGroupDestroysWhatARootNoLongerHas(t *testing.T) {
+	t.Parallel()
+	const more = `
+provider "terraform" {}
+module "sub" { source = "./sub" }
+resource "terraform_data" "old" {
+  count = 2
+}
+`
+	s := newSite(t, groupRoots())
+	s.write(s.checkout, map[string]string{
+		"roots/net/more.tf": more, "roots/net/sub/main.tf": "resource \"terraform_data\" \"in\" {}\n",
+		"roots/app/more.tf": "resource \"terraform_data\" \"old\" {}\n",
+	})
+	g := s.grouper()
+	s.applyGroup(g, s.planGroup(g, s.netAndApp()))
+	if !strings.Contains(s.stateOf("net").String(), `"provider":"provider[\"terraform.io/builtin/terraform\"]"`) || strings.Contains(s.stateOf("net").String(), "m1") {
+		t.Errorf("the state is %s", s.stateOf("net"))
+	}
+	s.write(s.checkout, map[string]string{"roots/net/more.tf": "provider \"terraform\" {}\n", "roots/app/more.tf": ""})
+	p := s.planGroup(g, s.netAndApp())
+	var destroyed []string
+	for _, e := range groupEntries(p) {
+		if strings.Contains(e, "delete") {
+			destroyed = append(destroyed, e)
+		}
+	}
+	want := []string{"app: delete terraform_data.old", "net: delete module.sub.terraform_data.in", "net: delete terraform_data.old[0]", "net: delete terraform_data.old[1]"}
+	if diff := cmp.Diff(want, destroyed); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if out := s.applyGroup(g, p); statuses(out) != "net applied, app applied" || strings.Contains(s.stateOf("net").String(), "old") {
+		t.Errorf("%s: %s", statuses(out), s.stateOf("net"))
+	}
+	s.noLeftovers()
+}
+
+// failing makes app's apply fail after net's, and another of app go through.
+func failing(command string) string {
+	return backend + `
+variable "net" { type = string }
+variable "names" { type = list(string) }
+resource "terraform_data" "app" { input = var.net }
+resource "terraform_data" "fails" {
+  input = terraform_data.app.output
+  provisioner "local-exec" {
+    command     = "` + command + `"
+    working_dir = path.module
+  }
+}
+output "app" { value = terraform_data.fails.output }
+`
+}
+
+func TestAGroupThatFailsHalfWayGivesEveryMemberWhatApplied(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ command, wall string }{
+		"a resource fails": {"echo why >&2; exit 1", exec.WallAuto},
+		// Behind a wall it is the first process of its name space, which none in it ends.
+		"the tool itself is ended": {"kill -9 $PPID", exec.WallNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := groupRoots()
+			files["roots/app/main.tf"] = failing(tc.command)
+			files["roots/last/main.tf"] = backend + "variable \"app\" { type = string }\nresource \"terraform_data\" \"last\" { input = var.app }\n"
+			s := newSite(t, files)
+			target := s.netAndApp()
+			target.Members = append(target.Members, s.member("last", "", reads("app", "app", "app")))
+			wall, err := exec.DetectWall(t.Context(), tc.wall)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := s.grouper(func(c *Config) { c.Wall = wall })
+			p := s.planGroup(g, target)
+			out := s.applyGroup(g, p)
+			if statuses(out) != "net applied, app partial, last not-started" || out.Error == "" || out.Unknown {
+				t.Errorf("%s: %+v", statuses(out), out)
+			}
+			if strings.Contains(out.Error, "module.m") || strings.Contains(out.Error, s.checkout) {
+				t.Errorf("the error is %q", out.Error)
+			}
+			s.noLeftovers()
+			if p := s.alone(target.Members[0], `{}`); !p.NoChanges {
+				t.Errorf("net alone: %v", entries(p))
+			}
+			if got := s.stateOf("app").String(); !strings.Contains(got, `"name":"app"`) {
+				t.Errorf("the state of app is %s", got)
+			}
+			// A smaller group goes on.
+			files["roots/app/main.tf"] = failing("true")
+			s.write(s.checkout, files)
+			target.RunDir = shortDir(t)
+			if out := s.applyGroup(g, s.planGroup(g, target)); statuses(out) != "net no-changes, app applied, last applied" {
+				t.Errorf("then %s: %s", statuses(out), out.Error)
+			}
+		})
+	}
+}
+
+func TestAGroupIsRefusedWhenAStateMovedSinceItsPlan(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	target := s.netAndApp()
+	p := s.planGroup(g, target)
+	s.apply(s.driver(), s.alone(target.Members[0], `{"cidr":"10.1.0.0/16"}`))
+	out := s.applyGroup(g, p)
+	if !out.Moved || statuses(out) != "net not-started, app not-started" || !strings.Contains(out.Error, "state of net") {
+		t.Errorf("%s: %+v", statuses(out), out)
+	}
+	if !s.stateOf("app").IsAbsent() {
+		t.Errorf("app was applied: %s", s.stateOf("app"))
+	}
+	s.noLeftovers()
+}
+
+func TestAGroupsPlanIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	p := s.planGroup(g, s.netAndApp())
+	s.applyGroup(g, p)
+	if _, err := g.ApplyGroup(context.Background(), p, nil); err == nil || !strings.Contains(err.Error(), "used already") {
+		t.Errorf("a second apply gave %v", err)
+	}
+	out, found, err := g.RecoverGroup(context.Background(), p)
+	if err != nil || !found || statuses(out) != "net applied, app applied" || text(out.Members[0].Outputs["cidr"].Value) != `"10.0.0.0/8"` {
+		t.Errorf("recovered %s, %v, %v", statuses(out), found, err)
+	}
+}
+
+func TestAGroupOfAWorkspaceKeepsItsStatesThere(t *testing.T) {
+	t.Parallel()
+	files := groupRoots()
+	files["roots/net/main.tf"] = strings.ReplaceAll(files["roots/net/main.tf"], `input = var.cidr`, `input = "${var.cidr} ${terraform.workspace}"`)
+	s := newSite(t, files)
+	target := s.netAndApp()
+	for i := range target.Members {
+		root := &target.Members[i].Target.Root
+		dir := filepath.Join(s.state, root.Name)
+		root.Workspace, root.BackendConfig = "prod", map[string]string{"workspace_dir": dir}
+		if err := os.MkdirAll(filepath.Join(dir, "prod"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := s.grouper()
+	p := s.planGroup(g, target)
+	if out := s.applyGroup(g, p); statuses(out) != "net applied, app applied" || text(out.Members[0].Outputs["cidr"].Value) != `"10.0.0.0/8 prod"` || p.Members[0].Part.Member.Scope != "prod" {
+		t.Errorf("%s: %+v", statuses(out), out)
+	}
+	if _, err := os.Stat(filepath.Join(s.state, "app", "prod", "terraform.tfstate")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatReadsASecretIsHidden(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	target := s.netAndApp()
+	target.Members[1].Reads = []engine.GroupRead{reads("net", "secret", "net")}
+	g := s.grouper()
+	s.applyGroup(g, s.planGroup(g, target))
+	s.write(s.checkout, map[string]string{"roots/net/net.auto.tfvars": `cidr = "10.9.0.0/16"` + "\n"})
+	target.RunDir = shortDir(t)
+	p := s.planGroup(g, target)
+	for _, m := range p.Members {
+		if shown := fmt.Sprintf("%+v", m.Part); strings.Contains(shown, "hidden-") {
+			t.Errorf("%s shows it: %s", m.Member, shown)
+		}
+	}
+	if s.applyGroup(g, p); strings.Contains(s.lines.text(), "hidden-") {
+		t.Errorf("the log shows it:\n%s", s.lines.text())
+	}
+}

@@ -1,0 +1,209 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/terraform/composed"
+	"github.com/chant-bot/chant/engine/plans/terraform/states"
+)
+
+// The steps of an apply, after each of which a crash must lose nothing.
+const (
+	stepPulled  = "pulled"
+	stepApplied = "applied"
+	stepPushed  = "pushed" // one member's state
+	stepDone    = "done"
+)
+
+// ApplyGroup implements engine.Grouper: it takes every member's lock, refuses when
+// a state is another than the one planned from, applies the saved plan under a
+// supervisor and gives each member its part of the state, however the apply ended.
+func (g *Grouper) ApplyGroup(ctx context.Context, p engine.PlannedGroup, sink engine.Sink) (engine.GroupOutcome, error) {
+	if err := g.unused(p); err != nil {
+		return engine.GroupOutcome{}, err
+	}
+	grp, err := g.open(ctx, p.Target, sink)
+	if err != nil {
+		return engine.GroupOutcome{}, err
+	}
+	defer grp.close()
+	if err := grp.restoreRoot(); err != nil {
+		return engine.GroupOutcome{}, err
+	}
+	out, err := grp.apply(ctx, p)
+	if out.Unknown && errors.Is(out.Fault, exec.ErrRunning) {
+		return out, nil // RecoverGroup ends what still runs, and its holds
+	}
+	return out, errors.Join(err, grp.release(ctx))
+}
+
+// unused refuses a plan that was applied from, or begun to.
+func (g *Grouper) unused(p engine.PlannedGroup) error {
+	st, err := exec.Recover(filepath.Join(p.Target.RunDir, applyDir))
+	if err != nil {
+		return fmt.Errorf("applying the group %s: %w", p.Target.Group, err)
+	}
+	_, begun, err := g.journal(p.Target).read()
+	if err != nil {
+		return err
+	}
+	if st.State != exec.None || begun {
+		return engine.Tell(fmt.Errorf("applying the group %s: its plan was used already; plan again", p.Target.Group))
+	}
+	return nil
+}
+
+// apply goes from the locks of the members to their new states.
+func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.GroupOutcome, error) {
+	if outcome, err := grp.takeHolds(ctx, p); err != nil || outcome != nil {
+		return orNone(outcome), err
+	}
+	j, moved, err := grp.pullAll(ctx, p)
+	if err != nil {
+		return engine.GroupOutcome{}, err
+	}
+	if moved != "" {
+		out := notStarted(p, moved)
+		out.Moved = true
+		return out, nil
+	}
+	joined, err := states.Join(j.joinable())
+	if err == nil {
+		err = grp.writeState(joined)
+	}
+	if err == nil {
+		err = grp.root.initialise(ctx, grp.sink)
+	}
+	if err == nil {
+		err = grp.root.copyIn(engine.Planned{Target: grp.root.t, File: p.File, Hash: p.Hash})
+	}
+	journal := grp.g.journal(p.Target)
+	if err == nil {
+		err = journal.write(j)
+	}
+	if err != nil {
+		return engine.GroupOutcome{}, err
+	}
+	grp.g.passed(stepPulled)
+	started, res, err := grp.root.supervise(ctx, filepath.Join(p.Target.RunDir, applyDir), "", grp.withoutOutputs())
+	stopped, interrupted := errors.AsType[*exec.StoppedError](err)
+	switch {
+	case !started:
+		return engine.GroupOutcome{}, errors.Join(fmt.Errorf("applying the group %s: %w", p.Target.Group, err), journal.remove(), os.RemoveAll(grp.stateDir()))
+	case errors.Is(err, exec.ErrRunning):
+		out := grp.unseen(p)
+		out.Fault = err
+		return out, nil
+	case interrupted:
+		return grp.settle(ctx, p, j, ending{res: &res, interrupted: stopped.Cause})
+	case err != nil:
+		return grp.settle(ctx, p, j, ending{})
+	}
+	return grp.settle(ctx, p, j, ending{res: &res})
+}
+
+func orNone(out *engine.GroupOutcome) engine.GroupOutcome {
+	if out == nil {
+		return engine.GroupOutcome{}
+	}
+	return *out
+}
+
+// takeHolds initialises every member and takes its lock. What the tool refuses of
+// that is an outcome: nothing was started.
+func (grp *group) takeHolds(ctx context.Context, p engine.PlannedGroup) (*engine.GroupOutcome, error) {
+	err := grp.each(func(m *member) error {
+		if m.w == nil {
+			return fmt.Errorf("%s has the directory of another member", m.Target.Member)
+		}
+		if err := m.w.init(ctx, grp.sink); err != nil {
+			return err
+		}
+		var err error
+		m.hold, err = m.w.hold(ctx)
+		return err
+	})
+	if told, ok := errors.AsType[*engine.Told](err); ok {
+		out := notStarted(p, grp.readable(told.Error()))
+		return &out, nil
+	}
+	return nil, err
+}
+
+// notStarted is an outcome in which nothing was applied, and why.
+func notStarted(p engine.PlannedGroup, why string) engine.GroupOutcome {
+	out := engine.GroupOutcome{Error: why}
+	for _, m := range p.Members {
+		status := engine.MemberNotStarted
+		if m.NoChanges {
+			status = engine.MemberNoChanges
+		}
+		out.Members = append(out.Members, engine.MemberOutcome{Member: m.Member, Status: status})
+	}
+	return out
+}
+
+// pullAll pulls the states under their locks into a journal to be. moved says
+// which one is not the state that was planned from.
+func (grp *group) pullAll(ctx context.Context, p engine.PlannedGroup) (j journaled, moved string, err error) {
+	j = journaled{Group: grp.t.Group, RunDir: grp.t.RunDir, Members: make([]journaledMember, len(grp.members))}
+	if len(p.Members) != len(grp.members) {
+		return j, "", fmt.Errorf("applying the group %s: %d plans of %d members", grp.t.Group, len(p.Members), len(grp.members))
+	}
+	err = grp.each(func(m *member) error {
+		i := m.at
+		config, err := composed.ReadConfig(m.w.tree.FS(), []composed.Module{{Path: filepath.ToSlash(m.w.rel), Root: true}}, m.w.d.planner)
+		if err != nil {
+			return fmt.Errorf("root %s: %w", m.w.t.Root.Name, err)
+		}
+		own := journaledMember{Member: m.Target.Member, ID: m.id, Providers: config.Providers, Lineage: newLineage()}
+		own.State, err = m.w.pull(ctx)
+		j.Members[i] = own
+		return err
+	})
+	if err != nil {
+		return j, "", err
+	}
+	for i, own := range j.Members {
+		grp.root.secrets = append(grp.root.secrets, secretsOf(own.State)...)
+		d, err := stateDigest(own.State)
+		if err != nil {
+			return j, "", err
+		}
+		if !digest.Same(d, p.Members[i].State) {
+			return j, fmt.Sprintf("the state of %s is not the one that was planned from; nothing was applied, plan again", own.Member), nil
+		}
+	}
+	return j, "", nil
+}
+
+// withoutOutputs is the sink without the outputs that the tool shows at the end:
+// those of a member that reads a secret may hold it.
+func (grp *group) withoutOutputs() engine.Sink {
+	if grp.sink == nil {
+		return nil
+	}
+	over := false
+	return func(line string) {
+		if over = over || line == "Outputs:"; !over {
+			grp.sink(line)
+		}
+	}
+}
+
+// release ends the consoles that hold the members' locks.
+func (grp *group) release(ctx context.Context) error {
+	return grp.each(func(m *member) error {
+		if m.hold == nil {
+			return nil
+		}
+		return m.hold.release(ctx)
+	})
+}

@@ -1,0 +1,320 @@
+package terraform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/plans/terraform/states"
+)
+
+// ending is how an apply ended, as far as it was seen.
+type ending struct {
+	res         *exec.Result // nil: nobody saw it
+	interrupted error        // why it was asked to end
+}
+
+// maxState bounds a joined state in bytes.
+const maxState = 1 << 30
+
+// settle gives every member its part of the joined state, and says how each ended.
+// What applied stays applied, so it goes on when ctx has ended meanwhile.
+func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled, end ending) (engine.GroupOutcome, error) {
+	ctx = context.WithoutCancel(ctx)
+	grp.g.passed(stepApplied)
+	if j.Joined.IsAbsent() {
+		var err error
+		if j.Joined, err = grp.readState(); err != nil {
+			out := grp.unseen(p)
+			out.Error += "; the joined state can't be read, and what it was is in the journal " + grp.g.journal(p.Target).path
+			out.Fault = err
+			return out, nil
+		}
+		j.Ended = grp.ended(end)
+		if err := grp.g.journal(p.Target).write(j); err != nil {
+			return engine.GroupOutcome{}, err
+		}
+	}
+	out, err := grp.split(ctx, p, j)
+	if err != nil {
+		return engine.GroupOutcome{}, err
+	}
+	return out, grp.finish(p, out)
+}
+
+// unseen is the outcome of an apply of whose end nothing is known.
+func (grp *group) unseen(p engine.PlannedGroup) engine.GroupOutcome {
+	out := notStarted(p, fmt.Sprintf("group %s: the end of the apply was not observed; plan again", grp.t.Group))
+	out.Unknown = true
+	for i := range out.Members {
+		if out.Members[i].Status == engine.MemberNotStarted {
+			out.Members[i].Status, out.Members[i].Error = engine.MemberPartial, "what became of it is not known"
+		}
+	}
+	return out
+}
+
+func (grp *group) ended(end ending) ended {
+	if end.res == nil {
+		return ended{Said: "the end of the apply was not observed"}
+	}
+	e := ended{Seen: true, ExitCode: end.res.ExitCode}
+	if e.ExitCode != 0 {
+		e.Said = grp.root.failure(call{args: []string{"apply"}}, *end.res).Error()
+		if end.interrupted != nil {
+			e.Said = fmt.Sprintf("interrupted (%v): %s", end.interrupted, e.Said)
+		}
+	}
+	return e
+}
+
+// readState is the joined state as the tool left it.
+func (grp *group) readState() (digest.Value, error) {
+	dir, err := os.OpenRoot(grp.stateDir())
+	if err != nil {
+		return digest.Value{}, fmt.Errorf("reading the joined state: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
+	rel, err := filepath.Rel(grp.stateDir(), grp.statePath())
+	if err != nil {
+		return digest.Value{}, fmt.Errorf("reading the joined state: %w", err)
+	}
+	f, err := openRegular(dir, rel)
+	if err != nil {
+		return digest.Value{}, fmt.Errorf("reading the joined state: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := readAtMost(f, maxState)
+	if err != nil {
+		return digest.Value{}, fmt.Errorf("reading the joined state: %w", err)
+	}
+	return digest.Decode(text)
+}
+
+// split pushes the parts, one member after the other.
+func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled) (engine.GroupOutcome, error) {
+	parts, err := states.Split(j.Joined, j.joinable())
+	if err != nil {
+		return engine.GroupOutcome{}, fmt.Errorf("after the apply of the group %s, whose journal is %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
+	}
+	out := engine.GroupOutcome{Unknown: !j.Ended.Seen, Error: grp.readable(j.Ended.Said)}
+	for i, m := range grp.members {
+		part := parts[m.id]
+		one := engine.MemberOutcome{
+			Member: m.Target.Member, Status: memberStatus(p.Members[i], j.Ended, m.id, j.Members[i].State, part),
+			Outputs: outputsOf(part),
+		}
+		if one.Status == engine.MemberFailed || one.Status == engine.MemberPartial {
+			one.Error = out.Error
+		}
+		kept, err := grp.store(ctx, m, j.Members[i].State, part)
+		if err != nil {
+			return engine.GroupOutcome{}, err
+		}
+		if kept != "" {
+			one.Status, one.Error, one.Outputs = engine.MemberPartial, kept, nil
+			out.Error = strings.TrimPrefix(out.Error+"\n"+kept, "\n")
+		}
+		out.Members = append(out.Members, one)
+		grp.g.passed(stepPushed)
+	}
+	return out, nil
+}
+
+// memberStatus is how a member ended, by what became of its changes.
+func memberStatus(p engine.PlannedMember, e ended, id string, before, after digest.Value) engine.MemberStatus {
+	if p.NoChanges {
+		return engine.MemberNoChanges
+	}
+	if e.Seen && e.ExitCode == 0 {
+		return engine.MemberApplied
+	}
+	progress := states.NewProgress(before, after)
+	finished, touched := 0, false
+	for _, c := range p.Changes {
+		switch progress.Of(c.Address) {
+		case states.Finished:
+			finished++
+			touched = true
+		case states.Unfinished:
+			touched = true
+		case states.Untouched:
+		}
+	}
+	switch {
+	case finished == len(p.Changes) && finished > 0:
+		return engine.MemberApplied
+	case touched || !states.Same(before, after):
+		return engine.MemberPartial
+	case strings.Contains(e.Said, "module."+id+".") || !e.Seen:
+		return engine.MemberFailed
+	}
+	return engine.MemberNotStarted
+}
+
+// outputsOf are the outputs in a state.
+func outputsOf(state digest.Value) map[string]engine.Output {
+	outputs := map[string]engine.Output{}
+	own := state.Get("outputs")
+	for i, name := range own.Keys() {
+		sensitive, _ := own.At(i).Get("sensitive").Bool()
+		outputs[name] = engine.Output{Value: own.At(i).Get("value"), Sensitive: sensitive}
+	}
+	return outputs
+}
+
+// store gives a member its part: not when it is there already, and never over a
+// state that is neither it nor the one pulled. Where that is so, or the backend
+// refuses, the part is kept in a file and told.
+func (grp *group) store(ctx context.Context, m *member, pulled, part digest.Value) (kept string, err error) {
+	if states.Same(pulled, part) {
+		return "", nil // nothing of it changed
+	}
+	now, err := m.w.pull(ctx)
+	if err == nil && states.Same(now, part) {
+		return "", nil // pushed before a crash
+	}
+	before, _ := stateDigest(pulled)
+	if err == nil {
+		var after digest.Digest
+		if after, err = stateDigest(now); err == nil && !digest.Same(before, after) {
+			err = engine.Tell(errors.New("its state moved during the apply, though it was locked"))
+		}
+	}
+	if err == nil {
+		err = m.w.push(ctx, part.String())
+	}
+	if err == nil {
+		return "", nil
+	}
+	return grp.keep(m, part, err)
+}
+
+// keep saves a part that can't be pushed, for a person to look at.
+func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
+	path := filepath.Join(grp.g.d.cfg.StateDir, "kept", fmt.Sprintf("%s-%s-%s.tfstate", url.PathEscape(m.Target.Member), textIn(part, "lineage"), part.Get("serial")))
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = writeDurably(path, []byte(part.String()))
+	}
+	if err != nil {
+		return "", fmt.Errorf("keeping the state of root %s: %w", m.w.t.Root.Name, err)
+	}
+	text := why.Error()
+	if _, ok := errors.AsType[*engine.Told](why); !ok {
+		text = "its backend could not be reached"
+	}
+	return fmt.Sprintf("%s was applied, but its state can't be stored (%s); it is kept in %s of the machine that applied: compare it with the present one and push it by hand", m.Target.Member, text, path), nil
+}
+
+func textIn(object digest.Value, key string) string {
+	text, _ := object.Get(key).Text()
+	return text
+}
+
+// outcomeFile holds how a group ended once every part is stored or kept.
+const outcomeFile = "outcome.json"
+
+// finish notes the outcome, without its outputs, and ends the journal.
+func (grp *group) finish(p engine.PlannedGroup, out engine.GroupOutcome) error {
+	noted := out
+	noted.Members = nil
+	for _, m := range out.Members {
+		m.Outputs = nil
+		noted.Members = append(noted.Members, m)
+	}
+	text, err := json.Marshal(noted)
+	if err == nil {
+		err = writeDurably(filepath.Join(grp.t.RunDir, outcomeFile), text)
+	}
+	if err == nil {
+		err = errors.Join(grp.g.journal(p.Target).remove(), os.RemoveAll(grp.stateDir()))
+	}
+	if err != nil {
+		return fmt.Errorf("ending the apply of the group %s: %w", grp.t.Group, err)
+	}
+	grp.g.passed(stepDone)
+	return nil
+}
+
+// RecoverGroup implements engine.Grouper. It waits for an apply that still runs;
+// when ctx ends first that is left alone.
+func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engine.GroupOutcome, bool, error) {
+	j, begun, err := g.journal(p.Target).read()
+	if err != nil {
+		return engine.GroupOutcome{}, true, err
+	}
+	st, err := exec.AwaitRecovered(ctx, filepath.Join(p.Target.RunDir, applyDir))
+	notStarted := errors.Is(err, exec.ErrNotStarted) || err == nil && st.State == exec.None
+	if err != nil && !notStarted {
+		return engine.GroupOutcome{}, true, fmt.Errorf("recovering the apply of the group %s: %w", p.Target.Group, err)
+	}
+	grp, err := g.open(ctx, p.Target, nil)
+	if err != nil {
+		return engine.GroupOutcome{}, true, err
+	}
+	defer grp.close()
+	switch {
+	case notStarted:
+		err := grp.each(func(m *member) error { return m.w.releaseAll(ctx) })
+		return engine.GroupOutcome{}, false, errors.Join(err, g.journal(p.Target).remove(), os.RemoveAll(grp.stateDir()))
+	case !begun:
+		out, err := grp.noted(ctx, p)
+		return out, true, err
+	}
+	if held, err := grp.takeHolds(ctx, p); err != nil || held != nil {
+		return engine.GroupOutcome{}, true, errors.Join(err, unheld(held))
+	}
+	end := ending{res: &st.Result}
+	if st.State != exec.Exited {
+		end.res = nil
+	}
+	out, err := grp.settle(ctx, p, j, end)
+	return out, true, errors.Join(err, grp.release(ctx))
+}
+
+// unheld is a member whose lock can't be had now: the journal stays, and the
+// recovery is to be tried again.
+func unheld(out *engine.GroupOutcome) error {
+	if out == nil {
+		return nil
+	}
+	return engine.Tell(errors.New(out.Error))
+}
+
+// noted is the outcome of an apply that ended, with the outputs that stand.
+func (grp *group) noted(ctx context.Context, p engine.PlannedGroup) (engine.GroupOutcome, error) {
+	text, err := os.ReadFile(filepath.Join(grp.t.RunDir, outcomeFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return grp.unseen(p), grp.each(func(m *member) error { return m.w.releaseAll(ctx) })
+	}
+	var out engine.GroupOutcome
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		return engine.GroupOutcome{}, fmt.Errorf("reading how the group %s ended: %w", grp.t.Group, err)
+	}
+	return out, grp.each(func(m *member) error {
+		if err := m.w.releaseAll(ctx); err != nil {
+			return err
+		}
+		if err := m.w.init(ctx, nil); err != nil {
+			return err
+		}
+		state, err := m.w.pull(ctx)
+		if i := m.at; i < len(out.Members) {
+			out.Members[i].Outputs = outputsOf(state)
+		}
+		return err
+	})
+}
