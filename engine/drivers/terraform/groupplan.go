@@ -123,6 +123,12 @@ func (grp *group) rootText(all []*surveyed) (string, *engine.GroupFallback, erro
 	}
 	var calls []composed.Call
 	for i, m := range grp.members {
+		for _, r := range m.Reads {
+			output, _, _ := strings.Cut(r.Output, ".")
+			if _, declared := grp.outputs(all, r.Member)[output]; !declared {
+				return "", &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackReads, Reason: fmt.Sprintf("%s declares no output %s", r.Member, output)}, nil
+			}
+		}
 		var arguments map[string]string
 		given, err := m.given(ids)
 		if err == nil {
@@ -252,17 +258,18 @@ func (grp *group) describe(p *engine.PlannedGroup, plan digest.Value, all []*sur
 	return nil
 }
 
+// outputs are what a member declares, by name, and whether it is sensitive.
+func (grp *group) outputs(all []*surveyed, name string) map[string]bool {
+	at := slices.IndexFunc(grp.members, func(m *member) bool { return m.Target.Member == name })
+	return all[at].config.Outputs // a member is read by members only
+}
+
 // readsSecret tells whether a member reads a sensitive output of another.
 func (grp *group) readsSecret(m *member, all []*surveyed) bool {
-	for i, other := range grp.members {
-		for _, r := range m.Reads {
-			output, _, _ := strings.Cut(r.Output, ".")
-			if r.Member == other.Target.Member && all[i].config.Outputs[output] {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Reads, func(r engine.GroupRead) bool {
+		output, _, _ := strings.Cut(r.Output, ".")
+		return grp.outputs(all, r.Member)[output]
+	})
 }
 
 func (m *member) describe(d *Driver, plan digest.Value, p *engine.PlannedGroup, hide bool) (engine.PlannedMember, error) {
