@@ -31,7 +31,7 @@ const root = "../.."
 
 func TestEveryMutantDies(t *testing.T) {
 	t.Parallel()
-	for _, group := range [][]mutant{gates, coverage, fences, drivers} {
+	for _, group := range [][]mutant{gates, coverage, composed, fences, drivers} {
 		for _, m := range group {
 			t.Run(m.name, func(t *testing.T) { m.dies(t) })
 		}
