@@ -27,5 +27,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if .Values.database.url }}
 {{- $own = merge $own (dict "database" .Values.database.url "databasePassword" "file:/etc/chant/secrets/database-password") }}
 {{- end }}
+{{- if .Values.reports.enabled }}
+{{- $own = merge $own (dict "reports" (dict "token" "file:/etc/chant/secrets/reports-token")) }}
+{{- end }}
 {{- toYaml (merge $own (deepCopy .Values.config)) }}
 {{- end }}
