@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,7 +32,7 @@ const root = "../.."
 
 func TestEveryMutantDies(t *testing.T) {
 	t.Parallel()
-	for _, group := range [][]mutant{gates, coverage, composed, fences, drivers} {
+	for _, group := range [][]mutant{gates, coverage, composed, resumed, fences, drivers} {
 		for _, m := range group {
 			t.Run(m.name, func(t *testing.T) { m.dies(t) })
 		}
@@ -48,7 +49,11 @@ func (m mutant) dies(t *testing.T) {
 	if m.run != "" {
 		args = append(args, "-run", m.run)
 	}
-	out, err := goTool(t, append(args, strings.Fields(m.killers)...)...)
+	args = append(args, strings.Fields(m.killers)...)
+	if m.drawn(t) {
+		args = append(args, "-rapid.nofailfile") // what kills a mutant is no failure to keep
+	}
+	out, err := goTool(t, args...)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -56,6 +61,19 @@ func (m mutant) dies(t *testing.T) {
 	case !errors.As(err, &exit) || !strings.Contains(out, "--- FAIL"):
 		t.Errorf("the tests did not fail but break: %v\n%s", err, out)
 	}
+}
+
+// drawn tells whether the killers draw random input, and keep what made them fail.
+func (m mutant) drawn(t *testing.T) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, m.killers, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), "pgregory.net/rapid")
+	})
 }
 
 // overlay has the toolchain read the broken file.
