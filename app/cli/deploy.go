@@ -101,6 +101,7 @@ func (d *deployment) warn(h *Host, names []string) {
 
 // deployResult is a rollout as JSON (components §2.1).
 type deployResult struct {
+	Release          *releaseResult                     `json:"release,omitempty"`
 	Plan             fanout.Plan                        `json:"plan"`
 	Status           fanout.Status                      `json:"status"`
 	Results          []usecase.ComponentResult          `json:"results"`
@@ -125,8 +126,11 @@ type ended struct {
 	run     *fanout.Run
 	out     usecase.Rollout
 	from    string // directory of the plans that wait
-	failure error
-	what    string // what ran, for people
+	// document is what the gates of components bind that bind the plans in from.
+	document digest.Digest
+	release  *releaseResult // of a promote
+	failure  error
+	what     string // what ran, for people
 }
 
 // finishDeploy says how a rollout ended and turns it into an exit code.
@@ -134,13 +138,16 @@ func (h *Host) finishDeploy(e ended) error {
 	if e.failure != nil {
 		e.out.Status = fanout.Fail
 	}
-	waiting := gateOf(e.out, e.from)
+	waiting := gatesOf(e)
 	h.sayEnd(e, waiting)
 	if e.options.JSON {
 		result := deployResult{
-			Plan: e.run.Plan, Status: e.out.Status, Results: append([]usecase.ComponentResult{}, e.out.Results...),
+			Release: e.release, Plan: e.run.Plan, Status: e.out.Status, Results: append([]usecase.ComponentResult{}, e.out.Results...),
 			Completed: e.run.Of(fanout.OK), Failed: e.run.Of(fanout.Fail), Blocked: e.run.Blocked(),
-			ComponentOutputs: e.run.Outputs(), Gate: waiting, Waves: e.run.Waves(),
+			ComponentOutputs: e.run.Outputs(), Waves: e.run.Waves(),
+		}
+		if len(waiting) > 0 {
+			result.Gate = &waiting[0]
 		}
 		if err := h.compact(result); err != nil {
 			return errors.Join(e.failure, err)
@@ -176,21 +183,24 @@ func (h *Host) compact(v any) error {
 	return nil
 }
 
-// gateOf is the gate that keeps something from running: that of the set or the wave,
-// else the first component's own.
-func gateOf(out usecase.Rollout, from string) *waitingAt {
-	if out.Gate != nil {
-		if out.Waiting == nil {
-			from = ""
+// gatesOf are the gates that keep something from running: that of the set or the wave,
+// then the components' own.
+func gatesOf(e ended) []waitingAt {
+	var waiting []waitingAt
+	at := func(g *usecase.GateAnswer, bindsPlans bool) {
+		from := ""
+		if bindsPlans {
+			from = e.from
 		}
-		return &waitingAt{GateAnswer: *out.Gate, Approve: approveLine(*out.Gate, from)}
-	}
-	for _, r := range out.Results {
-		if r.Gate != nil {
-			return &waitingAt{GateAnswer: *r.Gate, Approve: approveLine(*r.Gate, "")}
+		if g != nil {
+			waiting = append(waiting, waitingAt{GateAnswer: *g, Approve: approveLine(*g, from)})
 		}
 	}
-	return nil
+	at(e.out.Gate, e.out.Waiting != nil)
+	for _, r := range e.out.Results {
+		at(r.Gate, r.Gate != nil && digest.Same(r.Gate.Digest, e.document))
+	}
+	return waiting
 }
 
 // approveLine opens a gate of a deployment. from is the directory that holds what is

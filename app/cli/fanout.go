@@ -187,7 +187,7 @@ func (h *Host) sayNotRunning(not []fanout.Skip) {
 }
 
 // sayEnd says how a rollout ended.
-func (h *Host) sayEnd(e ended, waiting *waitingAt) {
+func (h *Host) sayEnd(e ended, waiting []waitingAt) {
 	run, out := e.run, e.out
 	applied, failed, blocked := run.Of(fanout.OK), run.Of(fanout.Fail), run.Blocked()
 	if len(applied) > 0 {
@@ -199,8 +199,8 @@ func (h *Host) sayEnd(e ended, waiting *waitingAt) {
 	for _, b := range blocked {
 		h.progress(fmt.Sprintf("%s: blocked by %q, not run", b.Component, b.BlockedBy))
 	}
-	if waiting != nil {
-		h.sayWaiting(out, *waiting)
+	for _, w := range waiting {
+		h.sayWaiting(out, w)
 	}
 	word := map[fanout.Status]string{fanout.OK: "completed", fanout.Fail: "failed", fanout.Gated: "waits"}[out.Status]
 	h.progress(fmt.Sprintf("%s %s: %d applied, %d failed, %d blocked", e.what, word, len(applied), len(failed), len(blocked)))

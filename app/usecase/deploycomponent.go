@@ -44,6 +44,10 @@ type ComponentResult struct {
 	Status    fanout.Status `json:"status"`
 	Records   []StepRecord  `json:"records"`
 	Gate      *GateAnswer   `json:"gate,omitempty"` // its own gate, where it stopped there
+	// Waits says which input keeps it from being applied as it was planned.
+	Waits string `json:"waits,omitempty"`
+
+	approvedBy []string // at its own gates
 }
 
 // Problem is the first error of the component, "" for none.
@@ -72,8 +76,9 @@ type componentRun struct {
 	records []StepRecord
 	done    []doneStep
 	gate    *GateAnswer
-	started bool // an apply was started
-	unseen  bool // how one ended was not seen: it may still run
+	passed  []string // who approved at its own gates
+	started bool     // an apply was started
+	unseen  bool     // how one ended was not seen: it may still run
 }
 
 // doneStep is a step that was carried out.
@@ -107,7 +112,7 @@ func (d *Deployment) runComponent(ctx context.Context, c *project.Component, pla
 	case fanout.Fail:
 		r.unwind(ctx)
 	}
-	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate}
+	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate, approvedBy: r.passed}
 }
 
 func countSteps(p project.DeployPhase) int {
@@ -166,9 +171,6 @@ func (r *componentRun) step(ctx context.Context, phase string, at stepAt) fanout
 	switch {
 	case at.step.Phase != nil:
 		return r.phase(ctx, *at.step.Phase, at.index)
-	case at.step.Gate != nil && r.own != nil:
-		r.record(StepRecord{Phase: phase, Kind: at.step.Kind, Status: StepOK, Note: "the environment of a pull request has no gate"})
-		return fanout.OK
 	case at.step.Gate != nil:
 		return r.askGate(ctx, phase, at.step)
 	}
@@ -203,26 +205,36 @@ func (r *componentRun) terraform(ctx context.Context, at stepAt) (map[string]eng
 	return r.applyStep(ctx, m)
 }
 
-// askGate asks one of the component's own gates. It binds the composition and what it
-// is made from, since a plan is made only behind it.
+// askGate asks one of the component's own gates.
 func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step) fanout.Status {
 	start := r.Now()
-	d, err := r.c.DeployDigest(r.in.Env, r.policy.Env.Vars, r.source.String())
-	if err == nil {
-		var answer GateAnswer
-		answer, err = r.ask(ctx, question{op: r.c.Name, gate: s.Gate.Name, base: s.Gate.Name, digest: d, timeout: s.Gate.Timeout, what: s.Gate.Description})
-		if err == nil && answer.Approved {
-			r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepOK, DurationMs: r.since(start)})
-			return fanout.OK
-		}
-		if err == nil {
-			r.note(func() { r.gate = &answer })
-			r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepSkipped, DurationMs: r.since(start), Note: answer.Reason})
-			return fanout.Gated
-		}
+	answer, err := r.gateOf(ctx, r.c, s, r.source)
+	switch {
+	case err != nil:
+		r.fail(ctx, phase, s.Kind, start, err)
+		return fanout.Fail
+	case answer.Approved:
+		r.note(func() { r.passed = append(r.passed, answer.ApprovedBy...) })
+		r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepOK, DurationMs: r.since(start), Note: answer.Reason})
+		return fanout.OK
 	}
-	r.fail(ctx, phase, s.Kind, start, err)
-	return fanout.Fail
+	r.note(func() { r.gate = &answer })
+	r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepSkipped, DurationMs: r.since(start), Note: answer.Reason})
+	return fanout.Gated
+}
+
+// askComposition asks a component's own gate about its composition and what that is
+// made from, where its plan is made only behind the gate.
+func (d *Deployment) askComposition(ctx context.Context, c *project.Component, s project.Step, source digest.Digest) (GateAnswer, error) {
+	composed, err := c.DeployDigest(d.in.Env, d.policy.Env.Vars, source.String())
+	if err != nil {
+		return GateAnswer{}, err
+	}
+	return d.ask(ctx, componentQuestion(c, s, composed))
+}
+
+func componentQuestion(c *project.Component, s project.Step, about digest.Digest) question {
+	return question{op: c.Name, gate: s.Gate.Name, base: s.Gate.Name, digest: about, timeout: s.Gate.Timeout, what: s.Gate.Description}
 }
 
 // unwind takes back what the component did, the last step first, then runs its

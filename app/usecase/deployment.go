@@ -42,7 +42,9 @@ type Deployment struct {
 
 	lease           *lease.Lease
 	planning, doing deploySide
-	own             *ownEnv // the env is a pull request's own, nil for a declared one
+	// gateOf answers a component's own gate; source is what the component is made from.
+	gateOf func(ctx context.Context, c *project.Component, s project.Step, source digest.Digest) (GateAnswer, error)
+	own    *ownEnv // the env is a pull request's own, nil for a declared one
 
 	mu      sync.Mutex
 	outputs map[string]read
@@ -87,6 +89,7 @@ func (st *Stage) deploymentOf(in DeployInput, policy Policy, checkout *Checkout)
 	for _, c := range proj.Components {
 		d.components[c.Name] = c
 	}
+	d.gateOf = d.askComposition
 	return d, graph.Validate(proj.Components)
 }
 

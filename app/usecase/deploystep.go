@@ -37,20 +37,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 // resolve replaces every reference of a step by its value. One without a value fails
 // the step: it is never planned as if it were not there (soundness I7).
 func (d *Deployment) resolve(m *member, phases map[string]digest.Value) (map[string]digest.Value, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	outputs := map[string]map[string]engine.Output{}
-	for name, r := range d.outputs {
-		outputs[name] = r.values
-	}
-	for _, r := range m.component.Reads() {
-		if err := d.outputs[r.Component].err; err != nil && r.Step == m.index {
-			return nil, err
-		}
-	}
-	values, missing, err := project.Resolve(m.step, project.Inputs{
-		Outputs: plainValues(outputs), Phases: phases, Env: d.in.Env, Vars: d.policy.Env.Vars,
-	})
+	values, missing, err := d.values(m, phases)
 	if err != nil || len(missing) == 0 {
 		return values, err
 	}
@@ -59,6 +46,32 @@ func (d *Deployment) resolve(m *member, phases map[string]digest.Value) (map[str
 		words = append(words, r.String())
 	}
 	return nil, refusef("%s:%d: %s has no value for %s; deploy what it comes from before, or correct the name", m.step.File, missing[0].Line, m.name, strings.Join(words, ", "))
+}
+
+// values resolves the references of a step as far as they have a value.
+func (d *Deployment) values(m *member, phases map[string]digest.Value) (map[string]digest.Value, []project.Read, error) {
+	outputs := d.outputValues()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range m.component.Reads() {
+		if err := d.outputs[r.Component].err; err != nil && r.Step == m.index {
+			return nil, nil, err
+		}
+	}
+	return project.Resolve(m.step, project.Inputs{
+		Outputs: plainValues(outputs), Phases: phases, Env: d.in.Env, Vars: d.policy.Env.Vars,
+	})
+}
+
+// outputValues are the outputs that were read or made so far, by component.
+func (d *Deployment) outputValues() map[string]map[string]engine.Output {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	outputs := map[string]map[string]engine.Output{}
+	for name, r := range d.outputs {
+		outputs[name] = r.values
+	}
+	return outputs
 }
 
 // applyStep applies exactly the saved plan of a step and returns the outputs its root

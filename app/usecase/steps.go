@@ -41,7 +41,7 @@ func (in PlanInput) target(step project.Step, values map[string]digest.Value, cr
 		Member: name, Root: root,
 		Vars:        stepVars(values),
 		Credentials: credentials, Apart: in.apart,
-		RunDir:      filepath.Join(in.RunDir, "members", safeName(name)),
+		RunDir: filepath.Join(in.RunDir, "members", safeName(name)),
 	}
 	if err := in.trees.lay(&target, in.Project.Dir); err != nil {
 		return engine.Target{}, err

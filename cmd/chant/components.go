@@ -12,6 +12,8 @@ type componentsCmd struct {
 
 	PREnv pullEnvCmd `cmd:"" name:"pr-env" help:"Apply a pull request to an environment of its own, or destroy that."`
 
+	Promote promoteCmd `cmd:"" help:"Deploy what was merged since the last release, where merges only record."`
+
 	FanOut  fanOutCmd        `cmd:"" name:"fan-out" help:"Roll a change out to the components it reaches, wave by wave, without a pull request."`
 	Release releaseCmd       `cmd:"" help:"Record that an artifact of a component was deployed."`
 	Status  releaseStatusCmd `cmd:"" help:"List what of each component was released last to an environment."`

@@ -60,6 +60,7 @@ type Approval struct {
 const (
 	ViaMerges  = "merges"
 	ViaGate    = "gate"
+	ViaRelease = "release" // promoted by hand, under the gates that its components have
 	ViaNothing = "nothing" // nothing was to apply, so nobody had to allow it
 )
 
@@ -158,7 +159,7 @@ func ParseApply(data []byte) (Apply, error) {
 	}
 	if err := errors.Join(
 		version(a.Version), sha("commit", a.Commit), sha("base", a.Base), named("env", a.Env), moment("timestamp", a.Timestamp),
-		oneOf("via", a.Via, ViaMerges, ViaGate, ViaNothing),
+		oneOf("via", a.Via, ViaMerges, ViaGate, ViaRelease, ViaNothing),
 	); err != nil {
 		return Apply{}, fmt.Errorf("reading apply record: %w", err)
 	}

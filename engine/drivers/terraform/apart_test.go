@@ -255,4 +255,3 @@ func (b *bucket) list(w http.ResponseWriter, prefix string) {
 	}
 	_ = xml.NewEncoder(w).Encode(result)
 }
-
