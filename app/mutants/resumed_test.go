@@ -1,0 +1,52 @@
+//go:build e2e
+
+package mutants
+
+// resumed break what a resume record is held to (pr-loop §5.12, decision 13), and the
+// seal on its file.
+var resumed = []mutant{
+	{name: "resume: of another env", file: "engine/resume/decide.go", old: "case a.Env != p.Env:", new: "case false:", killers: "./engine/resume"},
+	{name: "resume: of another commit", file: "engine/resume/decide.go", old: "case a.Head != p.Head:", new: "case false:", killers: "./engine/resume"},
+	{name: "resume: from another base", file: "engine/resume/decide.go", old: "case a.Base != p.Base:", new: "case false:", killers: "./engine/resume"},
+	{name: "resume: of another op", file: "engine/resume/decide.go", old: "case a.Op != p.Op:", new: "case false:", killers: "./engine/resume"},
+	{name: "resume: of another gate", file: "engine/resume/decide.go", old: "case a.Gate != p.Gate:", new: "case false:", killers: "./engine/resume"},
+	{name: "resume: of another selection", file: "engine/resume/decide.go", old: "case !digest.Same(r.Digest, p.FanOut):", new: "case false:", killers: "./engine/resume"},
+	{name: "resume: under an approval that fell", file: "engine/resume/decide.go", old: "case !ledger.Stands:", new: "case false:", killers: "./engine/resume"},
+	{
+		name: "resume: under another document", file: "engine/resume/decide.go",
+		old: "!digest.Same(ledger.Document.Doc.Digest, a.Digest) ||", new: "", killers: "./engine/resume",
+	},
+	{
+		name: "resume: under a document that does not verify", file: "engine/resume/decide.go",
+		old: "|| !ledger.Document.Doc.Verify()", new: "", killers: "./engine/resume",
+	},
+	{name: "resume: under a merge that was revoked", file: "engine/resume/decide.go", old: "&& !now.Revoked", new: "", killers: "./engine/resume"},
+	{
+		name: "resume: under a merge of another document", file: "engine/resume/decide.go",
+		old: "&& digest.Same(now.Digest, m.Digest) &&", new: "&&", killers: "./engine/resume",
+	},
+	{
+		name: "resume: what applied is there, unseen", file: "engine/resume/decide.go",
+		old: "if !cover.Nothing(p.Doc, m.Member, true) {", new: "if false {", killers: "./engine/resume",
+	},
+	{
+		name: "resume: outputs taken from the record", file: "engine/resume/decide.go",
+		old: "i >= len(then) || read != then[i]", new: "i >= len(then)", killers: "./engine/resume",
+	},
+	{
+		name: "resume: what failed carries over", file: "engine/resume/decide.go",
+		old: "return slices.Contains(r.Completed, p.Component[member])",
+		new: "return slices.Contains(append(r.Completed, r.Failed...), p.Component[member])", killers: "./engine/resume",
+	},
+	{
+		name: "resume: what is left need not be covered", file: "engine/resume/decide.go",
+		old: "range covered.Uncovered() {", new: "range covered.Uncovered()[:0] {", killers: "./engine/resume",
+	},
+	{name: "resume: a field of another version", file: "engine/resume/record.go", old: "in.DisallowUnknownFields()", new: "", killers: "./engine/resume"},
+	{name: "seal: for another purpose", file: "engine/drivers/sealed/sealed.go", old: "case h.purpose != purpose:", new: "case false:", killers: "./engine/drivers/sealed"},
+	{
+		name: "seal: over the content alone", file: "engine/drivers/sealed/sealed.go",
+		old: "return aead.Seal(bytes.Clone(head), nil, content, head), nil", new: "return aead.Seal(bytes.Clone(head), nil, content, nil), nil",
+		killers: "./engine/drivers/sealed",
+	},
+}
