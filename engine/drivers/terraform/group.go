@@ -80,6 +80,8 @@ func checkGroup(t engine.GroupTarget) error {
 			return fail("its members have different credentials")
 		case slices.Contains(before, m.Target.Member):
 			return fail("it has the member %s twice", m.Target.Member)
+		case m.Target.Destroy:
+			return fail("%s is to be destroyed, which is not done in a group", m.Target.Member)
 		}
 		for _, r := range m.Reads {
 			if !slices.Contains(before, r.Member) || len(r.Path) == 0 {
@@ -193,9 +195,13 @@ func (grp *group) close() {
 			m.w.close()
 		}
 	}
-	if grp.root != nil {
-		grp.root.close()
+	if grp.root == nil {
+		return
 	}
+	if grp.root.scratch != "" { // nothing uses it any more
+		_ = grp.root.tree.RemoveAll(grp.root.rel) // it holds the variables' values
+	}
+	grp.root.close()
 }
 
 // stateDir is where the joined state is while the tool needs it.

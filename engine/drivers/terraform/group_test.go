@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -265,6 +266,14 @@ func TestAGroupOfRootsThatWereAppliedAloneChangesOnlyWhatChanged(t *testing.T) {
 	if diff := cmp.Diff(want, groupEntries(p)); diff != "" {
 		t.Fatalf("planned (-want +got):\n%s", diff)
 	}
+	// What is known of a member is planned as in a root of its own.
+	net := s.alone(target.Members[0], `{}`)
+	if diff := cmp.Diff(net.Part.Entries, p.Members[0].Part.Entries); diff != "" {
+		t.Errorf("net (-alone +group):\n%s", diff)
+	}
+	if diff := cmp.Diff(net.Code, p.Members[0].Code); diff != "" {
+		t.Errorf("the code of net (-alone +group):\n%s", diff)
+	}
 	out := s.applyGroup(g, p)
 	if statuses(out) != "net applied, app applied" || text(out.Members[1].Outputs["apps"].Value) != `["${b} in 10.9.0.0/16","a in 10.9.0.0/16"]` {
 		t.Errorf("%s: %+v", statuses(out), out)
@@ -376,6 +385,29 @@ func TestAGroupThatFailsHalfWayGivesEveryMemberWhatApplied(t *testing.T) {
 				t.Errorf("then %s: %s", statuses(out), out.Error)
 			}
 		})
+	}
+}
+
+func TestAGroupThatIsNotReadyDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	p := s.planGroup(g, s.netAndApp())
+	no := errors.New("its approval was revoked")
+	p.Target.Ready = func() error { return no }
+	if out, err := g.ApplyGroup(context.Background(), p, nil); !errors.Is(err, no) {
+		t.Errorf("it gave %+v, %v", out, err)
+	}
+	s.noLeftovers()
+	if _, found, err := g.RecoverGroup(context.Background(), p); found || err != nil {
+		t.Errorf("an apply was found: %v, %v", found, err)
+	}
+	p.Target.Ready = nil
+	if out := s.applyGroup(g, p); statuses(out) != "net applied, app applied" {
+		t.Errorf("then %s", statuses(out))
+	}
+	if _, err := os.Stat(filepath.Join(s.checkout, composeDir, "g1")); !os.IsNotExist(err) {
+		t.Errorf("the generated root is left: %v", err)
 	}
 }
 

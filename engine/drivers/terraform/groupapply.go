@@ -41,7 +41,9 @@ func (g *Grouper) ApplyGroup(ctx context.Context, p engine.PlannedGroup, sink en
 	if out.Unknown && errors.Is(out.Fault, exec.ErrRunning) {
 		return out, nil // RecoverGroup ends what still runs, and its holds
 	}
-	return out, errors.Join(err, grp.release(ctx))
+	// What applied has applied, whether or not its locks can be given back.
+	out.Fault = errors.Join(out.Fault, grp.release(ctx))
+	return out, err
 }
 
 // unused refuses a plan that was applied from, or begun to.
@@ -101,12 +103,19 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 		out := grp.unseen(p)
 		out.Fault = err
 		return out, nil
-	case interrupted:
-		return grp.settle(ctx, p, j, ending{res: &res, interrupted: stopped.Cause})
-	case err != nil:
-		return grp.settle(ctx, p, j, ending{})
 	}
-	return grp.settle(ctx, p, j, ending{res: &res})
+	end := ending{res: &res}
+	if interrupted {
+		end.interrupted = stopped.Cause
+	} else if err != nil {
+		end.res = nil
+	}
+	out, err := grp.settle(ctx, p, j, end)
+	if err != nil { // it was tried, so that is an outcome
+		out = grp.unseen(p)
+		out.Fault = err
+	}
+	return out, nil
 }
 
 func orNone(out *engine.GroupOutcome) engine.GroupOutcome {
