@@ -156,8 +156,9 @@ func resumed(r *report.Report, before []string) []string {
 
 // appliedBy adds the components of which an apply applied a member.
 func appliedBy(a *usecase.Apply, before []string) []string {
+	passes := a.Passes()
 	for _, member := range a.State.Order {
-		m := a.State.Members[member]
+		m := passes.Member(member)
 		if m.Status == run.Applied && !slices.Contains(before, m.Component) {
 			before = append(before, m.Component)
 		}
@@ -166,25 +167,24 @@ func appliedBy(a *usecase.Apply, before []string) []string {
 }
 
 func freshReason(a *usecase.Apply) string {
+	passes := a.Passes()
 	for _, member := range a.State.Order {
-		if a.State.Members[member].Status == run.Unknown {
+		if passes.Member(member).Status == run.Unknown {
 			return "how the apply of " + member + " ended was not observed"
 		}
 	}
-	return "members were held because what they read moved"
+	return passes.Halted()
 }
 
 // interrupted says in the report how far an apply came that ended in an error.
-func interrupted(r *report.Report, s *run.State, failure error) {
-	if len(s.Members) > 0 {
-		r.Take(s)
-	}
+func interrupted(r *report.Report, p run.Passes, failure error) {
+	r.Take(p)
 	r.Status, r.Message = report.Failed, failure.Error()
 }
 
 func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, where target, a *usecase.Apply, failure error, notIsolated bool) error {
 	if failure != nil {
-		interrupted(&a.Report, &a.State, failure)
+		interrupted(&a.Report, a.Passes(), failure)
 	}
 	for _, w := range a.Warnings {
 		h.warnf("%s", w)

@@ -38,15 +38,16 @@ type following struct {
 
 // Save implements usecase.Journal: it tells what happened since.
 func (f *following) Save(_ context.Context, a *usecase.Apply) error {
-	if len(a.State.Members) == 0 {
+	passes := a.Passes()
+	if len(passes) == 0 {
 		return nil
 	}
-	events, told := a.State.Events(), f.body.Events[f.passes:]
+	events, told := passes.Events(a.Report.Status != report.Planned), f.body.Events[f.passes:]
 	if len(events) < len(told) || len(told) > 0 && events[0].Type != told[0].Type {
 		f.passes, told = len(f.body.Events), nil
 	}
 	if f.table != nil {
-		f.table.Show(&a.State)
+		f.table.Show(passes)
 	}
 	f.body.Run.Op, f.body.Run.Commit = a.Op, a.State.Commit
 	settled := false

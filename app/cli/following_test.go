@@ -25,7 +25,7 @@ func followedApply(t *testing.T, f *following) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &usecase.Apply{Op: "green-1", State: s}
+	a := &usecase.Apply{Op: "green-1", Pass: usecase.Pass{State: s}}
 	for _, move := range []func() error{
 		func() error { return nil },
 		func() error { return a.State.Start("net") },

@@ -94,7 +94,7 @@ func (f *Facts) NewJournal(repo engine.Repo, env, member string) *Journal {
 // Reopen goes on keeping an apply that is stored.
 func (f *Facts) Reopen(repo engine.Repo, k usecase.KeptRun) *Journal {
 	j := f.NewJournal(repo, k.Apply.Report.Env, k.Apply.Member)
-	j.id, j.events = k.ID, len(k.Apply.State.Events())
+	j.id, j.events = k.ID, len(eventsOf(k.Apply))
 	return j
 }
 
@@ -153,10 +153,7 @@ func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) erro
 	} else if err := j.facts.Runs.Save(ctx, tx, j.id, string(status), state, now); err != nil {
 		return err
 	}
-	var events []run.Event
-	if len(a.State.Members) > 0 {
-		events = a.State.Events()
-	}
+	events := eventsOf(a)
 	for _, e := range events[min(j.events, len(events)):] {
 		data, err := json.Marshal(e)
 		if err != nil {
@@ -168,6 +165,11 @@ func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) erro
 	}
 	j.events = max(j.events, len(events))
 	return nil
+}
+
+// eventsOf is what happened in the apply so far.
+func eventsOf(a *usecase.Apply) []run.Event {
+	return a.Passes().Events(a.Report.Status != report.Planned)
 }
 
 // mergesOf are the commits of the apply's range.

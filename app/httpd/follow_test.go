@@ -51,7 +51,7 @@ func newFollowed(t *testing.T, waves [][]string, dependsOn map[string][]string) 
 	}
 	kept := facts.New(db, time.Now)
 	f := &followed{t: t, db: db, ticks: make(chan time.Time), closing: make(chan struct{}), journal: kept.NewJournal(repo.Repo, "prod", "")}
-	f.apply = &usecase.Apply{Set: &usecase.PlanSet{DependsOn: dependsOn}, Report: report.Report{
+	f.apply = &usecase.Apply{Pass: usecase.Pass{Set: &usecase.PlanSet{DependsOn: dependsOn}}, Report: report.Report{
 		Stage: report.Apply, Env: "prod", Status: report.Planned, Head: strings.Repeat("a", 40), Selection: graph.Selection{Waves: waves},
 	}}
 	config := run.Config{Commit: strings.Repeat("a", 40), Env: "prod", Waves: waves, DependsOn: dependsOn}
@@ -104,7 +104,7 @@ func (f *followed) settle(name string, o run.Outcome) {
 // over stores the end of the run, as the job does.
 func (f *followed) over() {
 	f.t.Helper()
-	f.apply.Report.Take(&f.apply.State)
+	f.apply.Report.Take(f.apply.Passes())
 	if err := f.db.InTx(f.t.Context(), func(tx *sql.Tx) error { return f.journal.SaveTx(f.t.Context(), tx, f.apply) }); err != nil {
 		f.t.Fatal(err)
 	}
@@ -191,21 +191,24 @@ func TestAFollowerGetsOneUpdateATickAndGoesOnWhereItWasCutOff(t *testing.T) {
 
 	f.settle("net", run.Outcome{Error: "subnet conflict"})
 	again := bufio.NewScanner(f.get(path+"?after=1", "11").Body)
-	if m := next(t, again); m.Types[0] != "step" || m.Types[len(m.Types)-1] != "run-done" {
+	if m := next(t, again); m.Types[0] != "step" || m.Types[len(m.Types)-1] != "component-done" {
 		t.Errorf("went on with %+v", m)
 	}
 	f.over()
 	f.ticks <- time.Time{} // one of the two
 	f.ticks <- time.Time{}
-	if m := next(t, again); m.Event != "end" {
-		t.Errorf("after its end: %+v", m)
+	// Only the run itself knows that no pass follows.
+	if m := next(t, again); m.Event != "progress" || m.Types[0] != "run-done" {
+		t.Errorf("at its end: %+v", m)
 	}
-	last := next(t, stream)
-	if last.Event == "progress" {
-		last = next(t, stream)
-	}
-	if last.Event != "end" {
-		t.Errorf("after its end: %+v", last)
+	for _, s := range []*bufio.Scanner{again, stream} {
+		last := next(t, s)
+		for last.Event == "progress" {
+			last = next(t, s)
+		}
+		if last.Event != "end" {
+			t.Errorf("after its end: %+v", last)
+		}
 	}
 	if resp := f.get(path, fmt.Sprint(1000)); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("a browser that asks again after the end is answered %d", resp.StatusCode)

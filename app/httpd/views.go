@@ -115,6 +115,11 @@ func waiting(runs []newestRun) []web.Gate {
 	var out []web.Gate
 	for _, n := range runs {
 		rep := n.kept.Apply.Report
+		for _, round := range roundsOf(rep, n.repo, n.row, n.url(), n.kept.Status == usecase.RunRunning) {
+			if round.Gate.Approve != "" {
+				out = append(out, round.Gate)
+			}
+		}
 		if g := rep.Green; g == nil || g.Approve == "" || n.kept.Status == usecase.RunRunning || rep.Status != report.Refused {
 			continue
 		}
@@ -213,8 +218,9 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	}
 	a := kept.Apply
 	rep := a.Report
-	if len(a.State.Members) > 0 {
-		rep.Take(&a.State)
+	rep.Take(a.Passes())
+	if kept.Status == usecase.RunRunning {
+		rep.Status = a.Report.Status
 	}
 	_, verdict := note.Status(rep)
 	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
@@ -231,7 +237,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	if a.Set != nil {
 		page.Waves = web.WavesOf(rep, a.Set.DependsOn)
 	}
-	going(&page, &a.State)
+	going(&page, a)
 	if kept.Status == usecase.RunRunning {
 		page.Refresh = 2
 	} else {
@@ -247,12 +253,12 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	return page, err
 }
 
-// going adds what a report does not know: which members run now, and what held
-// ones read.
-func going(page *web.Run, s *run.State) {
-	running := map[string]bool{}
-	for _, name := range s.Order {
-		m := s.Members[name]
+// going adds what a report does not know: which members run now, and what held ones
+// read that no round asks for yet.
+func going(page *web.Run, a *usecase.Apply) {
+	running, passes := map[string]bool{}, a.Passes()
+	for _, name := range a.State.Order {
+		m := passes.Member(name)
 		running[name] = m.Status == run.Running
 		for _, read := range m.Reads {
 			page.Held = append(page.Held, web.Read{Member: name, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
@@ -272,24 +278,26 @@ func going(page *web.Run, s *run.State) {
 	}
 }
 
-// runGates shows the gate the run waits at, or the approval it applied under. A
+// runGates shows the gates the run waits at, or the approvals it applied under. A
 // gate that a later run decided is no longer one to approve.
 func (s *Server) runGates(r *http.Request, page *web.Run, row store.Run, repo store.Repo, a *usecase.Apply) error {
 	rep := a.Report
+	newest, err := s.Facts.Runs.Newest(r.Context(), row.RunTarget)
+	if err != nil {
+		return err
+	}
+	page.Rounds = roundsOf(rep, repo, row, "", newest.ID != row.ID)
 	if a.State.Via == record.ViaGate {
 		g := gateOf(rep, repo, row, "")
 		g.Status, g.ApprovedBy, g.Missing, g.Approve = "approved", rep.Approval.ApprovedBy, 0, ""
 		page.Gates = append(page.Gates, g)
 	}
-	if rep.Green == nil || rep.Green.Approve == "" {
+	waits := rep.Green != nil && rep.Green.Approve != ""
+	if newest.ID != row.ID && (waits || rep.Status == report.Waiting) {
+		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
 		return nil
 	}
-	newest, err := s.Facts.Runs.Newest(r.Context(), row.RunTarget)
-	if err != nil {
-		return err
-	}
-	if newest.ID != row.ID {
-		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
+	if !waits {
 		return nil
 	}
 	page.Gates = append(page.Gates, gateOf(rep, repo, row, ""))

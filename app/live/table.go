@@ -84,12 +84,12 @@ func (t *Table) tick() {
 }
 
 // Show draws the state of a run from now on.
-func (t *Table) Show(s *run.State) {
+func (t *Table) Show(p run.Passes) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows = t.rows[:0]
-	for _, name := range s.Order {
-		m := s.Members[name]
+	for _, m := range p.Members() {
+		name := m.Member
 		t.rows = append(t.rows, row{member: name, words: words(m), wave: m.Wave, status: m.Status})
 		began, seen := t.since[name]
 		switch {

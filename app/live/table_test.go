@@ -66,13 +66,13 @@ func TestATableStandsBelowWhatIsSaid(t *testing.T) {
 	now := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
 	table := newTable(&seen, func() (int, int) { return 80, 24 }, func() time.Time { return now })
 	s := aRun(t, 1, 2)
-	table.Show(s)
+	table.Show(run.Passes{s})
 	do(t, s.Start("m1-000"))
-	table.Show(s)
+	table.Show(run.Passes{s})
 	now = now.Add(75 * time.Second)
 	_, _ = fmt.Fprintln(table, "a warning")
 	do(t, s.Settle("m1-000", run.Outcome{Error: "conflict"}))
-	table.Show(s)
+	table.Show(run.Passes{s})
 	want := []string{
 		"a warning",
 		"wave 1 of 2: 1 of 1 settled",
@@ -99,7 +99,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 			do(t, s.Settle(name, run.Outcome{}))
 		}
 	}
-	table.Show(s)
+	table.Show(run.Passes{s})
 	if len(seen.lines) > 10 {
 		t.Errorf("%d lines", len(seen.lines))
 	}

@@ -20,7 +20,8 @@ func readsFrom(stack string) object {
 }
 
 // What reads a value that is not the one its plan was made with is held, planned
-// again with the value that stands, and asks at a gate of its own (soundness I7).
+// again with the value that stands, and asks at the gate of its round (pr-loop §7.5,
+// soundness I7).
 func TestAReaderAppliesNoPlanMadeWithAnotherValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, project{roots: []root{{name: "net", tf: plain("one")}, {name: "app", tf: reader, vars: readsFrom("net")}}}, settings{})
@@ -40,15 +41,19 @@ func (w *world) round(how, value, standing string) {
 	merge := w.merged(pr, "merge")
 	w.green(merge)
 	line := w.line(pr, "green-"+merge[:12])
-	w.awaitStatus(pr.Head(), "chant/apply", "pending", "not covered")
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "waits: 1 member held back, approval at pr-apply-round-2")
 	if got, _ := w.Applied("net", "service"); got != value {
 		w.t.Fatalf("net holds %q, want %q\n%s", got, value, w.shown())
 	}
 	if got, _ := w.Applied("app", "service"); got != standing {
 		w.t.Fatalf("app holds %q though nobody approved what it reads, want %q", got, standing)
 	}
+	if !strings.Contains(line, " pr-apply-round-2 ") {
+		w.t.Errorf("the line to approve the round is %q", line)
+	}
 	must(w.Forge.As(w.Alice).Comment(pr, line))(w.t)
 	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	w.awaitNote(pr, "**Round 2** at `pr-apply-round-2`, applied")
 	if got, _ := w.Applied("app", "service"); got != "reads "+value {
 		w.t.Fatalf("app holds %q", got)
 	}

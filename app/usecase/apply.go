@@ -53,18 +53,22 @@ type Apply struct {
 	Token  string `json:"token"` // of the attempt, drawn once
 	// Follows is the token of the attempt that stood before it planned, dead by
 	// then: it held the lease. Any other one is of a run that came later.
-	Follows string        `json:"follows,omitempty"`
-	Dir     string        `json:"dir"`
-	Set     *PlanSet      `json:"set,omitempty"`
-	FanOut  digest.Digest `json:"fanOut"` // component-fan-out of what it selected
-	State   run.State     `json:"state"`
-	Report  report.Report `json:"report"`
-	// Merges are the approved merges of the range, newest first, and Covering
-	// those of them that cover a member: their approvals must keep standing.
-	Merges   []record.Merge      `json:"merges,omitempty"`
-	Covering map[string][]string `json:"covering,omitempty"` // merge commit to members
+	Follows string `json:"follows,omitempty"`
+	Dir     string `json:"dir"`
+	// Pass is the main one: it plans every member. Later are those that followed.
+	Pass
+	Later  []*Pass        `json:"later,omitempty"`
+	FanOut digest.Digest  `json:"fanOut"` // component-fan-out of what it selected
+	Report report.Report  `json:"report"`
+	Merges []record.Merge `json:"merges,omitempty"` // of the range, newest first
+	// Before is what the apply before this one, of the same commit, came to.
+	Before Before `json:"before"`
+	// Round is the last round that opened; the main pass is round 1.
+	Round int `json:"round"`
+	// Waits says what it waits for, where no round's row says it all.
+	Waits string `json:"waits,omitempty"`
 	// Fresh: the run ended, and a fresh apply of the same commit is due at once
-	// (a member was held, or how a step ended is not known).
+	// (nothing more of it may start, or how a step ended is not known).
 	Fresh bool `json:"fresh,omitempty"`
 	// Again counts the applies of this commit that led here one after another,
 	// each asking for the next.
@@ -141,13 +145,6 @@ func keepRenewed(ctx context.Context, renew func(context.Context) error, every t
 	return func() { cancel(); <-ended }
 }
 
-// follow counts on where the apply before asked for this one.
-func (a *Apply) follow(before *Apply, commit string) {
-	if before != nil && before.Fresh && before.Report.Head == commit {
-		a.Again = before.Again + 1
-	}
-}
-
 // over reports that the decision itself ended the apply.
 func (a *Apply) over() bool { return a.Report.Status != report.Planned }
 
@@ -158,13 +155,13 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir}
-	a.follow(in.Earlier, t.commit)
+	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Round: 1}
 	a.Op = project.OpGreen(t.commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, nil, err
 	}
 	a.address(t)
+	a.follow(in.Earlier)
 	if t.refusal != "" {
 		a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, report.NotGreen, report.NotGreenMessage(short(t.commit), t.refusal)
 		return a, nil, nil
@@ -220,6 +217,9 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 		return nil, err
 	}
 	a.address(t)
+	a.Report.Rounds = a.Before.Rounds
+	a.followRecord(in.Resume)
+	a.Before.mark(a.Set)
 	if a.Report.Status == report.PlanFailed {
 		a.Report.Message = report.PlanFailedMessage(a.Report.Members)
 	}
@@ -246,20 +246,30 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	if err != nil {
 		return err
 	}
-	if taken, err := st.takeUp(ctx, in, t, a, snap, merges); taken || err != nil {
+	taken, unused, err := st.takeUp(ctx, in, t, a, snap, merges)
+	if taken || err != nil {
 		return err
 	}
-	side, nothing := a.Set.Side(), a.Set.Nothing()
-	covered := cover.ByMerges(merges, side, nothing)
+	covered := uncoverMoved(cover.ByMerges(merges, a.Set.Side(), a.Set.Nothing()), a.moved(nil))
 	a.Report.Green.Cover = coverRows(covered)
-	switch {
-	case len(covered.Members) == 0 || allNothing(covered):
+	if len(covered.Members) == 0 || allNothing(covered) {
 		return st.nothingToApply(ctx, in, t, a)
-	case a.withoutHoles(covered).Complete():
-		a.allow(record.ViaMerges, coveringOf(covered))
-		return a.start()
 	}
-	return st.decideGate(ctx, in, t, a, covered)
+	state, err := a.machine(a.Set, a.Report.Digest)
+	if err != nil {
+		return err
+	}
+	if uncovered := a.withoutHoles(covered).Uncovered(); len(uncovered) > 0 {
+		if inRound, err := a.keepForRound(snap, &state, uncovered); err != nil {
+			return err
+		} else if !inRound {
+			a.Warnings = append(a.Warnings, unused...)
+			return st.decideGate(ctx, in, t, a, covered)
+		}
+	}
+	a.State = state
+	a.allow(record.ViaMerges, coveringOf(covered))
+	return nil
 }
 
 func allNothing(r cover.Report) bool {
@@ -315,17 +325,10 @@ func (a *Apply) allow(via string, covering map[string][]string) {
 	}
 }
 
-// start makes the state machine that carries the plans out.
-func (a *Apply) start() error {
-	config := run.Config{
-		Commit: a.Report.Head, Base: a.Report.Base, Env: a.Report.Env, Member: a.Member,
-		Digest: a.Report.Digest, Via: a.State.Via,
-		Waves: a.Report.Selection.Waves, DependsOn: a.Set.DependsOn, Units: a.Set.Units,
-	}
-	state, err := run.New(config)
-	if err != nil {
-		return err
-	}
-	a.State = state
-	return nil
+// machine is the state machine of a set.
+func (a *Apply) machine(set *PlanSet, d digest.Digest) (run.State, error) {
+	return run.New(run.Config{
+		Commit: a.Report.Head, Base: a.Report.Base, Env: a.Report.Env, Member: a.Member, Digest: d,
+		Waves: set.Selection.Waves, DependsOn: set.DependsOn, Units: set.Units,
+	})
 }

@@ -53,12 +53,19 @@ func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.Comme
 	}
 	for _, run := range runs {
 		a := run.Apply
-		if a.Set == nil || a.Report.Status != report.Refused || a.Report.Digest.IsZero() {
+		waits, pass, ok := a.waiting()
+		if !ok {
 			continue
 		}
+		rule, err := c.ruleAt(ctx, site, a, waits.Gate, pass.Set)
+		if err != nil {
+			return at, err
+		}
+		rep := a.Report
+		rep.Gate, rep.Digest = waits.Gate, waits.Digest
 		at.gates = append(at.gates, gateAt{
-			policy: a.Policy, prefix: a.Prefix, report: a.Report, document: a.Set.Document, shown: a.Set.Shown(),
-			rule: a.greenRule(), pageURL: c.runURL(run.ID),
+			policy: a.Policy, prefix: a.Prefix, report: rep, document: pass.Set.Document, shown: pass.Set.Shown(),
+			rule: rule, pageURL: c.runURL(run.ID),
 		})
 	}
 	return at, nil

@@ -3,7 +3,6 @@ package usecase
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,10 +116,11 @@ func kept(t *testing.T) *Apply {
 		set.Members[name] = &PlannedMember{Component: name, Planned: engine.Planned{File: file}}
 		set.Units = append(set.Units, run.Unit{Member: name, Component: name})
 	}
-	a := &Apply{Dir: dir, Set: set}
+	a := &Apply{Dir: dir, Pass: Pass{Set: set}}
 	a.Report.Status = report.Planned
-	a.Report.Selection.Waves = [][]string{{"net"}, {"app"}}
-	if err := a.start(); err != nil {
+	set.Selection.Waves = [][]string{{"net"}, {"app"}}
+	var err error
+	if a.State, err = a.machine(set, digest.Digest{}); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -195,7 +195,7 @@ func TestAnAbandonedApplyIsOverAndAFreshOneDecides(t *testing.T) {
 	}
 }
 
-func TestAReadThatMovesWithEveryApplyEndsTheFreshApplies(t *testing.T) {
+func TestAnApplyThatIsTakenOverEachTimeEndsTheFreshApplies(t *testing.T) {
 	t.Parallel()
 	var before *Apply
 	for n := 1; ; n++ {
@@ -203,22 +203,19 @@ func TestAReadThatMovesWithEveryApplyEndsTheFreshApplies(t *testing.T) {
 			t.Fatal("it never ends")
 		}
 		a := kept(t)
-		a.follow(before, "")
-		move(t, a.State.Start("net"))
-		move(t, a.State.Settle("net", run.Outcome{}))
-		read := run.PlannedRead("net", "stamp", digest.StringOf(fmt.Sprint(n)), false)
-		move(t, a.State.Hold("app", []run.InputRead{read}))
+		a.follow(before)
+		a.State.Halt("superseded: another run took over")
 		a.conclude()
 		if before = a; a.Fresh {
 			continue
 		}
-		if n != 3 || a.Report.Status != report.Waiting || !strings.Contains(a.Report.Message, "app reads net.stamp") {
+		if n != 3 || a.Report.Status != report.Waiting || !strings.Contains(a.Report.Message, "another run took over") {
 			t.Errorf("after %d applies of 2 members: %s, %q", n, a.Report.Status, a.Report.Message)
 		}
 		break
 	}
 	again := kept(t)
-	again.follow(before, "")
+	again.follow(before)
 	if again.Again != 0 {
 		t.Error("an apply a person asked for goes on counting")
 	}

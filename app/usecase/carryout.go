@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 
 	"github.com/chant-bot/chant/engine"
@@ -26,6 +25,7 @@ type execution struct {
 	*Stage
 	in          ApplyInput
 	apply       *Apply
+	pass        *Pass // the one that is carried out
 	checkout    *Checkout
 	driver      Driver
 	project     project.Project
@@ -36,13 +36,16 @@ type execution struct {
 	trees       *trees
 
 	mu      sync.Mutex // guards apply and outputs
-	outputs map[string]map[string]engine.Output
+	outputs map[string]outputs
 }
+
+// outputs are those of one component.
+type outputs = map[string]engine.Output
 
 func newExecution(st *Stage, in ApplyInput, a *Apply, checkout *Checkout, held *lease.Lease) *execution {
 	return &execution{
-		Stage: st, in: in, apply: a, checkout: checkout, lease: held,
-		components: map[string]*project.Component{}, outputs: map[string]map[string]engine.Output{},
+		Stage: st, in: in, apply: a, pass: a.current(), checkout: checkout, lease: held,
+		components: map[string]*project.Component{}, outputs: map[string]outputs{},
 	}
 }
 
@@ -55,12 +58,12 @@ func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout
 	if err := in.Journal.Save(ctx, a); err != nil {
 		return err
 	}
-	if a.State.Halted == "" {
+	if a.Passes().Halted() == "" {
 		err := ex.claim(ctx)
 		var refusal *Refusal
 		switch {
 		case errors.Is(err, record.ErrTaken):
-			a.State.Halt("superseded: " + record.ErrTaken.Error())
+			ex.pass.State.Halt("superseded: " + record.ErrTaken.Error())
 		case errors.As(err, &refusal):
 			a.refuse(report.NotGreen, refusal.Message)
 			return in.Journal.Save(ctx, a)
@@ -68,25 +71,24 @@ func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout
 			return err
 		}
 	}
-	if err := ex.waves(ctx); err != nil {
+	if err := ex.passes(ctx); err != nil {
 		return err
 	}
 	return ex.finish(ctx)
 }
 
-// waves starts what may start, wave by wave, while everything it rests on
-// stands.
+// waves starts what may start of the pass, wave by wave, while everything it rests
+// on stands.
 func (ex *execution) waves(ctx context.Context) error {
-	a := ex.apply
 	for {
-		next := a.State.Next()
+		next := ex.pass.State.Next()
 		if len(next) == 0 {
 			return nil
 		}
 		if reason, err := ex.standing(ctx); err != nil {
 			return err
 		} else if reason != "" {
-			a.State.Halt(reason)
+			ex.pass.State.Halt(reason)
 			return nil
 		}
 		var errs errorList
@@ -110,10 +112,9 @@ func (ex *execution) prepare(ctx context.Context) error {
 	if ex.driver, err = ex.driverOf(ctx, ex.in.Site.Repo, ex.in.Env, ex.project, ForApply); err != nil {
 		return err
 	}
-	if ex.trees, err = ex.newTrees(ex.checkout, ex.driver, ex.apply.Dir, "applying"); err != nil {
+	if err := ex.use(ex.pass); err != nil {
 		return err
 	}
-	ex.trees.written = ex.apply.Set.Trees
 	if _, ex.line, err = ex.in.Site.lineOf(ctx, ex.apply.Branch); err != nil {
 		return err
 	}
@@ -177,15 +178,7 @@ func (ex *execution) standing(ctx context.Context) (string, error) {
 	if err := record.Fence(a.State.Commit, shas(ex.line), attempt, applied, a.Token); err != nil {
 		return err.Error(), nil //nolint:nilerr // the answer: why not
 	}
-	if a.State.Via == record.ViaGate {
-		who := ex.in.Site.approvers(a.Policy.Env, a.greenRule())
-		d, _, err := decide(ctx, snap, a.Prefix, ex.query(a.Policy, a.Op, a.State.Digest), who)
-		if err != nil || d.Satisfied {
-			return "", err
-		}
-		return fmt.Sprintf("the approval at %s no longer stands", a.Op), nil
-	}
-	return ex.mergesStand(ctx, snap)
+	return ex.passStands(ctx, snap)
 }
 
 // stillGreen counts the tags again and judges the checks again, on the branch as
@@ -222,8 +215,8 @@ func (ex *execution) mergesStand(ctx context.Context, snap *ledger.Snapshot) (st
 	a := ex.apply
 	for _, m := range a.Merges {
 		open := false
-		for _, member := range a.Covering[m.Commit] {
-			open = open || !a.State.Members[member].Status.Final()
+		for _, member := range ex.pass.Covering[m.Commit] {
+			open = open || !ex.pass.State.Members[member].Status.Final()
 		}
 		if !open {
 			continue
@@ -243,7 +236,7 @@ func (ex *execution) mergesStand(ctx context.Context, snap *ledger.Snapshot) (st
 // a process when there is nothing to apply, applied otherwise. The state is
 // stored before the process starts and after it ended.
 func (ex *execution) step(ctx context.Context, member string) error {
-	planned := ex.apply.Set.Members[member]
+	planned := ex.pass.Set.Members[member]
 	moved, err := ex.movedInputs(ctx, planned)
 	if err != nil {
 		return err
@@ -258,7 +251,7 @@ func (ex *execution) step(ctx context.Context, member string) error {
 	if err := ex.change(ctx, func(s *run.State) error { return s.Start(member) }); err != nil {
 		return err
 	}
-	if ex.apply.Set.Nothing()[member] {
+	if ex.pass.Set.Nothing()[member] {
 		return ex.change(ctx, func(s *run.State) error { return s.Settle(member, run.Outcome{NoChanges: true}) })
 	}
 	ex.say("applying %s", member)
@@ -294,12 +287,12 @@ func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome
 	if o.Error == "" && !o.Unknown && !o.Moved {
 		ex.say("applied %s", member)
 		ex.mu.Lock()
-		merged := ex.outputs[ex.apply.Set.Members[member].Component]
+		merged := ex.outputs[ex.pass.Set.Members[member].Component]
 		if merged == nil {
 			merged = map[string]engine.Output{}
 		}
 		maps.Copy(merged, o.Outputs)
-		ex.outputs[ex.apply.Set.Members[member].Component] = merged
+		ex.outputs[ex.pass.Set.Members[member].Component] = merged
 		ex.mu.Unlock()
 	} else {
 		ex.say("%s failed: %s", member, o.Error)
@@ -311,7 +304,7 @@ func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome
 func (ex *execution) change(ctx context.Context, move func(*run.State) error) error {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if err := move(&ex.apply.State); err != nil {
+	if err := move(&ex.pass.State); err != nil {
 		return err
 	}
 	return ex.in.Journal.Save(context.WithoutCancel(ctx), ex.apply)
@@ -374,102 +367,6 @@ func (ex *execution) say(format string, args ...any) {
 	if ex.in.Progress != nil {
 		ex.in.Progress(fmt.Sprintf(format, args...))
 	}
-}
-
-// finish records the end. A commit is recorded as applied only when every
-// member ended applied or without changes (soundness I10).
-func (ex *execution) finish(ctx context.Context) error {
-	a := ex.apply
-	ctx = context.WithoutCancel(ctx)
-	if a.State.Complete() {
-		if err := ex.writeApplied(ctx, ex.in.Site, a, ex.line, a.State.Via); err != nil {
-			return err
-		}
-	}
-	a.conclude()
-	return ex.in.Journal.Save(ctx, a)
-}
-
-// conclude turns the state into the report's words.
-func (a *Apply) conclude() {
-	a.Report.Take(&a.State)
-	a.Report.Message = a.State.Halted
-	a.Fresh = a.Report.Status == report.Waiting || hasUnknown(&a.State)
-	if a.Fresh && a.Again >= len(a.State.Members) {
-		a.Fresh = false
-		a.Report.Message = a.whyEndless()
-	}
-}
-
-// whyEndless says why no fresh apply follows by itself any more. Each one applied
-// something that the next rests on, so as many as there are members are enough
-// for any chain of reads; what goes on after that goes on for ever.
-func (a *Apply) whyEndless() string {
-	var why []string
-	for _, name := range a.State.Order {
-		m := a.State.Members[name]
-		for _, r := range m.Reads {
-			why = append(why, fmt.Sprintf("%s reads %s.%s, which moves with every apply", name, r.From, r.Output))
-		}
-		if m.Status == run.Unknown {
-			why = append(why, fmt.Sprintf("how the apply of %s ended was not seen", name))
-		}
-	}
-	if a.State.Halted != "" {
-		why = append(why, a.State.Halted)
-	}
-	return fmt.Sprintf("stopped after %d applies one after another: %s. Comment `chant apply`, or run this again, to start over",
-		a.Again+1, strings.Join(why, "; "))
-}
-
-func hasUnknown(s *run.State) bool {
-	for _, m := range s.Members {
-		if m.Status == run.Unknown {
-			return true
-		}
-	}
-	return false
-}
-
-// writeApplied writes the record that the commit was applied, the document
-// beside it, and nothing when it stands already.
-func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []git.Commit, via string) error {
-	done := record.Apply{
-		Env: a.Policy.Env.Name, Commit: a.Report.Head, Base: a.Report.Base, Digest: a.Report.Digest,
-		ApprovedBy: a.Report.Approval.ApprovedBy, Via: via, Timestamp: gate.Timestamp(st.Now()),
-	}
-	if approved := a.Report.Approval.Approved; approved != nil && via == record.ViaGate {
-		done.Digest = *approved
-	}
-	written, err := site.Ledger.Update(ctx, "Apply record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		attempt, applied, err := readProgress(snap, a.Prefix, done.Env)
-		if err != nil {
-			return nil, err
-		}
-		if applied != nil && applied.Commit == done.Commit {
-			return nil, nil
-		}
-		token := a.Token
-		if via == record.ViaNothing {
-			token = ""
-		}
-		if err := record.Fence(done.Commit, shas(line), attempt, applied, token); err != nil {
-			return nil, &Refusal{Message: err.Error()}
-		}
-		files := []ledger.File{
-			{Path: record.GreenApplyPath(a.Prefix, done.Env), Content: done.JSON()},
-			{Path: record.AppliesPath(a.Prefix, done.Env, done.Commit), Content: done.JSON()},
-		}
-		if len(a.Report.Members) > 0 && via != record.ViaNothing {
-			more, _, err := approvalFiles(a.Prefix, a.Set.Document, a.Set.Shown())
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, more...)
-		}
-		return files, nil
-	})
-	return landed(written, err)
 }
 
 // errorList collects the errors of concurrent steps.

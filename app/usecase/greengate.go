@@ -32,8 +32,12 @@ func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *App
 		}
 		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: d.ApprovedBy}
 		a.Report.Green.Cover = coverRows(under)
+		if a.State, err = a.machine(a.Set, a.Report.Digest); err != nil {
+			return err
+		}
 		a.allow(record.ViaGate, nil)
-		return a.start()
+		a.Gates = []Opened{{Gate: q.Gate, Digest: q.Digest}}
+		return nil
 	}
 	a.wait(d, covered)
 	return nil

@@ -2,7 +2,6 @@ package usecase
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/chant-bot/chant/engine"
@@ -166,7 +165,7 @@ func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, ch
 	var rule *gate.ReviewRule
 	if plan.Policy.ReviewRules {
 		if change == nil {
-			return pending, errors.New("the review rule is on and no forge was given to read reviews from; add --forge")
+			return pending, errNoReviews
 		}
 		if rule, err = site.reviewRule(ctx, *change, plan.Report.Base); err != nil {
 			return pending, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"sync"
 
@@ -28,6 +29,8 @@ type PlanInput struct {
 	// Base and Head bound the change: what differs between them selects the
 	// components (pr-loop §5.2).
 	Base, Head string
+	// Only are the members to plan, of those the change selects; nil is all.
+	Only []string
 	// Paths keep a pull request that touches none of them from being planned;
 	// empty means every path (x-bot.plan.paths).
 	Paths    []string
@@ -117,6 +120,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	for _, c := range in.Project.Components {
 		p.components[c.Name] = c
 	}
+	selection.Waves = keep(selection.Waves, p.planned)
 	order := selection.Order()
 	p.readUpstreams(ctx, order)
 	members := p.planAll(ctx, order)
@@ -262,7 +266,10 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 	for _, name := range order {
 		c := p.components[name]
 		for i, step := range c.Steps() {
-			all = append(all, &member{component: c, step: step, index: i, name: memberName(c, step)})
+			name := memberName(c, step)
+			if p.in.plans(name) {
+				all = append(all, &member{component: c, step: step, index: i, name: name})
+			}
 		}
 	}
 	each(p.driver.Parallel(), all, func(m *member) {
@@ -362,6 +369,49 @@ func (p *planner) compose(ctx context.Context, selection graph.Selection, member
 	if set.Sources, err = p.sources(ctx, members); err != nil {
 		return nil, err
 	}
+	return set, nil
+}
+
+// plans tells whether a member of the selection is to be planned.
+func (in PlanInput) plans(member string) bool {
+	return in.Only == nil || slices.Contains(in.Only, member)
+}
+
+// planned tells whether a step of a component is to be planned.
+func (p *planner) planned(component string) bool {
+	c := p.components[component]
+	return slices.ContainsFunc(c.Steps(), func(s project.Step) bool { return p.in.plans(memberName(c, s)) })
+}
+
+// keep are the waves with some of their components alone. A wave keeps its number,
+// so one may be empty.
+func keep(waves [][]string, wanted func(component string) bool) [][]string {
+	out := make([][]string, len(waves))
+	for i, wave := range waves {
+		out[i] = slices.DeleteFunc(slices.Clone(wave), func(name string) bool { return !wanted(name) })
+	}
+	return out
+}
+
+// only is the set of the named members alone, with a document of its own.
+func (p *PlanSet) only(names []string) (*PlanSet, error) {
+	if len(names) == len(p.Members) {
+		return p, nil
+	}
+	doc, err := p.Document.Only(names...)
+	if err != nil {
+		return nil, err
+	}
+	set := &PlanSet{Document: doc, Sources: map[string]string{}, Members: map[string]*PlannedMember{}, DependsOn: map[string][]string{}, Trees: p.Trees}
+	components := map[string]bool{}
+	for _, u := range p.Units {
+		if slices.Contains(names, u.Member) {
+			set.Units = append(set.Units, u)
+			set.Sources[u.Member], set.Members[u.Member] = p.Sources[u.Member], p.Members[u.Member]
+			set.DependsOn[u.Component], components[u.Component] = p.DependsOn[u.Component], true
+		}
+	}
+	set.Selection.Waves = keep(p.Selection.Waves, func(name string) bool { return components[name] })
 	return set, nil
 }
 

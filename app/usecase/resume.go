@@ -32,7 +32,7 @@ func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, e
 			return nil, err
 		}
 		if plans {
-			a.State.Halt("superseded: the files of this run are gone, so it is planned again")
+			a.current().State.Halt("superseded: the files of this run are gone, so it is planned again")
 		}
 		return a, st.carryOut(ctx, in, a, checkout, held)
 	})
@@ -41,26 +41,28 @@ func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, e
 // Abandon ends an apply that can't be carried on. What may have run is unknown
 // (soundness I6); a fresh plan decides about everything.
 func (a *Apply) Abandon(cause string) {
-	a.State.Recover()
-	a.State.Halt(fmt.Sprintf("superseded: this run could not be carried on after a restart (%s), so it is planned again", cause))
+	state := &a.current().State
+	state.Recover()
+	state.Halt(fmt.Sprintf("superseded: this run could not be carried on after a restart (%s), so it is planned again", cause))
 	a.conclude()
-	if a.State.Complete() {
+	if a.Passes().Complete() {
 		a.Fresh = true // what is left is to record it
 	}
 }
 
 // plansGone tells whether a saved plan that is still to be applied is not there.
 func (a *Apply) plansGone() bool {
-	for name, m := range a.State.Members {
-		if !m.Status.Final() && a.planGone(name) {
+	p := a.current()
+	for name, m := range p.State.Members {
+		if !m.Status.Final() && p.planGone(name) {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *Apply) planGone(member string) bool {
-	planned := a.Set.Members[member].Planned
+func (p *Pass) planGone(member string) bool {
+	planned := p.Set.Members[member].Planned
 	if planned.File == "" {
 		return false // a hole: nothing was saved
 	}
@@ -74,25 +76,26 @@ func (st *Stage) recoverSteps(ctx context.Context, in ApplyInput, a *Apply, chec
 	if err := ex.prepare(ctx); err != nil {
 		return err
 	}
-	for _, member := range a.State.Order {
-		if a.State.Members[member].Status == run.Running {
+	state := &ex.pass.State
+	for _, member := range state.Order {
+		if state.Members[member].Status == run.Running {
 			if err := ex.recoverStep(ctx, member); err != nil {
 				return err
 			}
 		}
 	}
-	a.State.Recover()
+	state.Recover()
 	return in.Journal.Save(ctx, a)
 }
 
 func (ex *execution) recoverStep(ctx context.Context, member string) error {
-	if ex.apply.planGone(member) {
+	if ex.pass.planGone(member) {
 		// So is what its supervisor wrote: that nothing is found proves nothing.
 		return ex.settle(ctx, member, engine.Outcome{
 			Unknown: true, Error: "it started, and how it ended can't be told, since the files of its run are gone",
 		})
 	}
-	planned := ex.apply.Set.Members[member]
+	planned := ex.pass.Set.Members[member]
 	target, err := ex.target(planned)
 	if err != nil {
 		return err

@@ -61,10 +61,14 @@ func (s *Settler) due(ctx context.Context, site *Site, t target, member string) 
 	if run.Status == RunRunning || run.Apply.Fresh {
 		return true, nil // the job resumes it, or plans afresh
 	}
-	if run.Apply.Report.Status != report.Refused || run.Apply.Report.Refusal == report.NotGreen {
-		return run.Apply.Report.Refusal == report.NotGreen, nil
+	switch rep := run.Apply.Report; rep.Status {
+	case report.Refused, report.Waiting:
+		if rep.Refusal == report.NotGreen {
+			return true, nil
+		}
+		return s.gateOpened(ctx, site, run.Apply)
 	}
-	return s.gateOpened(ctx, site, run.Apply)
+	return false, nil
 }
 
 // Ready refuses an apply that is not to be made now. One of a commit whose merge is
@@ -107,12 +111,16 @@ func holds(commits []git.Commit, sha string) bool {
 
 // gateOpened asks the gate a run waits at again.
 func (s *Settler) gateOpened(ctx context.Context, site *Site, a *Apply) (bool, error) {
+	at, pass, ok := a.waiting()
+	if !ok {
+		return false, nil
+	}
 	snap, err := site.snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
-	d, _, err := decide(ctx, snap, a.Prefix, s.query(a.Policy, a.Op, a.Report.Digest), site.approvers(a.Policy.Env, a.greenRule()))
-	return d.Satisfied, err
+	d, err := s.ask(ctx, site, snap, a, at, pass.Set)
+	return err == nil && a.opens(pass, d), err
 }
 
 // showGreen says on the green commit itself how its apply stands.

@@ -17,27 +17,51 @@ import (
 // takeUp carries on the apply whose record was handed in, when it is accepted:
 // what applied is not applied again, and the rest applies under the approvals that
 // one had (pr-loop §5.12, decision 13). Taken says that it decided. A record that
-// is refused changes nothing: it is warned of, and what follows decides as if there
-// were none.
-func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, snap *ledger.Snapshot, merges []cover.Merge) (taken bool, err error) {
+// is refused changes nothing, and what follows decides as if there were none: unused
+// says why, for where that asks more of anybody.
+func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, snap *ledger.Snapshot, merges []cover.Merge) (taken bool, unused []string, err error) {
 	r := in.Resume
 	if r == nil || r.Empty() {
-		return false, nil
+		return false, nil, nil
 	}
-	reason := r.Of(resume.Place{Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base, FanOut: a.FanOut})
+	reason := r.Of(a.place())
 	if reason == "" {
 		approved, who, err := st.stillApproved(ctx, in.Site, snap, a, *r)
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		approved.Merges = merges
 		var covered cover.Report
 		if covered, reason = r.Accept(a.Set.afresh(), approved); reason == "" {
-			return true, st.carryOn(ctx, in, t, a, covered, who)
+			return true, nil, st.carryOn(ctx, in, t, a, covered, who)
 		}
 	}
-	a.Warnings = append(a.Warnings, "the resume record is not used: "+reason+". Everything is planned and decided anew")
-	return false, nil
+	return false, []string{"the resume record is not used: " + reason + ". Everything is planned and decided anew"}, nil
+}
+
+func (a *Apply) place() resume.Place {
+	return resume.Place{Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base, FanOut: a.FanOut}
+}
+
+// followRecord takes from a record of this apply what it applied, with what that
+// read, whether or not the rest of it can be carried on.
+func (a *Apply) followRecord(r *resume.Record) {
+	if r == nil || r.Of(a.place()) != "" {
+		return
+	}
+	for name, m := range a.Set.Members {
+		if _, known := a.Before.Applied[name]; known || !slices.Contains(r.Completed, m.Component) {
+			continue
+		}
+		reads := []run.InputRead{}
+		for _, read := range r.PrApply.Reads[name] {
+			reads = append(reads, run.InputRead{From: read.From, Output: read.Output, Hash: read.Hash})
+		}
+		if a.Before.Applied == nil {
+			a.Before.Applied = map[string][]run.InputRead{}
+		}
+		a.Before.Applied[name] = reads
+	}
 }
 
 // stillApproved asks the gate, without a word to it, whether its approval of the
@@ -73,12 +97,14 @@ func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply,
 	if in.Progress != nil {
 		in.Progress(fmt.Sprintf("carrying on: %s applied before, the rest applies under the approvals it had", strings.Join(r.Completed, ", ")))
 	}
-	a.allow(r.PrApply.Via, coveringOf(covered))
-	if err := a.start(); err != nil {
+	var err error
+	if a.State, err = a.machine(a.Set, a.Report.Digest); err != nil {
 		return err
 	}
+	a.allow(r.PrApply.Via, coveringOf(covered))
 	if a.State.Via == record.ViaGate {
-		a.State.Digest = r.PrApply.Digest // what the approval is of, and must stand
+		a.State.Digest = r.PrApply.Digest
+		a.Gates = []Opened{{Gate: a.Policy.Env.Gate, Digest: r.PrApply.Digest}}
 		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: who, Approved: &r.PrApply.Digest}
 	}
 	return nil
@@ -133,8 +159,9 @@ func (a *Apply) ResumeRecord() resume.Record {
 func (a *Apply) endOf(component string) (whole, failed bool) {
 	whole = true
 	applied := a.Report.Resumed != nil && slices.Contains(a.Report.Resumed.Applied, component)
+	passes := a.Passes()
 	for _, name := range a.State.Order {
-		m := a.State.Members[name]
+		m := passes.Member(name)
 		if m.Component != component {
 			continue
 		}

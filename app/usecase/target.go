@@ -211,7 +211,7 @@ func (st *Stage) readMerges(ctx context.Context, site *Site, snap *ledger.Snapsh
 			row.PR, row.Approved, row.ApprovedBy = m.PR, m.Approved, m.Approval.ApprovedBy
 			a.Merges = append(a.Merges, m)
 			if m.Approved != nil {
-				merge, err := st.coverMerge(ctx, site, snap, t, m)
+				merge, err := st.coverMerge(ctx, site, snap, a, m)
 				if err != nil {
 					return nil, err
 				}
@@ -223,12 +223,12 @@ func (st *Stage) readMerges(ctx context.Context, site *Site, snap *ledger.Snapsh
 	return out, nil
 }
 
-func (st *Stage) coverMerge(ctx context.Context, site *Site, snap *ledger.Snapshot, t target, m record.Merge) (cover.Merge, error) {
-	standing, err := st.mergeStands(ctx, site, snap, t.prefix, t.policy, m)
+func (st *Stage) coverMerge(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, m record.Merge) (cover.Merge, error) {
+	standing, err := st.mergeStands(ctx, site, snap, a.Prefix, a.Policy, m)
 	if err != nil {
 		return cover.Merge{}, err
 	}
-	side, found, err := approvedSide(snap, t.prefix, *m.Approved, "")
+	side, found, err := approvedSide(snap, a.Prefix, *m.Approved, "")
 	if err != nil {
 		return cover.Merge{}, err
 	}
@@ -256,6 +256,8 @@ func (st *Stage) mergeStands(ctx context.Context, site *Site, snap *ledger.Snaps
 	return d.Satisfied, err
 }
 
+var errNoReviews = errors.New("the review rule is on and no forge was given to read reviews from; add --forge")
+
 // standingRule is the review rule of a merged pull request, with its reviews as
 // they stand now and its authors as they were recorded.
 func (s *Site) standingRule(ctx context.Context, p Policy, m record.Merge) (*gate.ReviewRule, error) {
@@ -263,7 +265,7 @@ func (s *Site) standingRule(ctx context.Context, p Policy, m record.Merge) (*gat
 		return nil, nil
 	}
 	if s.Forge == nil {
-		return nil, errors.New("the review rule is on and no forge was given to read reviews from; add --forge")
+		return nil, errNoReviews
 	}
 	rule := authorsRule(m.Authors)
 	reviewers, err := s.standingReviewers(ctx, *m.PR)

@@ -137,6 +137,11 @@ func UnderApproval(fresh Side, shown string, nothing map[string]bool) Report {
 	if shown == "" || shown != SourcesHash(fresh.Sources) {
 		approved.Sources = nil
 	}
+	return ByApproved(approved, fresh, nothing)
+}
+
+// ByApproved checks each member of a plan against one approved document.
+func ByApproved(approved, fresh Side, nothing map[string]bool) Report {
 	var report Report
 	for _, m := range fresh.Doc.Members {
 		v := Verdict{Member: m.Member, Status: NothingToDo}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -41,6 +42,16 @@ func PullOf(op string) (n int, member string, ok bool) {
 
 // RoundGate is the gate of round n of an apply; the main pass is round 1.
 func RoundGate(gate string, n int) string { return gate + "-round-" + strconv.Itoa(n) }
+
+// RoundOf reads the number back from the gate of a round, 0 for another gate.
+func RoundOf(gate, name string) int {
+	number, ok := strings.CutPrefix(name, gate+"-round-")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 2 || RoundGate(gate, n) != name {
+		return 0
+	}
+	return n
+}
 
 // WaveGate is the gate of wave k; the first wave is 1.
 func WaveGate(gate string, k int) string { return gate + "-wave-" + strconv.Itoa(k) }

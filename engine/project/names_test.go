@@ -68,3 +68,15 @@ func TestALongContextIsCutToADistinctStableName(t *testing.T) {
 		t.Error("the env was lost in the cut")
 	}
 }
+
+func TestTheNumberOfARoundIsReadBack(t *testing.T) {
+	t.Parallel()
+	if n := RoundOf("pr-apply", RoundGate("pr-apply", 12)); n != 12 {
+		t.Errorf("got %d, want 12", n)
+	}
+	for _, name := range []string{"pr-apply", "pr-apply-round-", "pr-apply-round-1", "pr-apply-round-02", "pr-apply-round-x", "other-round-2", "pr-apply-wave-2"} {
+		if n := RoundOf("pr-apply", name); n != 0 {
+			t.Errorf("%q was read as round %d", name, n)
+		}
+	}
+}

@@ -58,10 +58,11 @@ func countEntries(doc *changeset.Document) map[string]Counts {
 
 // Take writes how an apply stands into the rows of its members, and, once it is
 // done, into the status. Members it does not carry keep theirs.
-func (r *Report) Take(s *run.State) {
+func (r *Report) Take(p run.Passes) {
+	halted := p.Halted()
 	for i := range r.Members {
 		row := &r.Members[i]
-		m := s.Members[row.Member]
+		m := p.Member(row.Member)
 		if m == nil {
 			continue
 		}
@@ -76,12 +77,12 @@ func (r *Report) Take(s *run.State) {
 		case run.Blocked:
 			row.Status = MemberBlocked
 		case run.Pending:
-			if s.Halted != "" {
-				row.Status, row.Error = MemberBlocked, s.Halted
+			if halted != "" {
+				row.Status, row.Error = MemberBlocked, halted
 			}
 		}
 	}
-	if result, done := s.Done(); done {
+	if result, done := p.Done(); done && len(p) > 0 {
 		r.Status = map[run.Result]Status{
 			run.ResultApplied: Applied, run.ResultFailed: Failed, run.ResultWaiting: Waiting, run.ResultNothing: Nothing,
 		}[result]

@@ -251,7 +251,7 @@ func TestTakeWritesHowAnApplyStands(t *testing.T) {
 		}
 	}
 	r := Report{Members: rows}
-	r.Take(&s)
+	r.Take(run.Passes{&s})
 	if r.Status != "" {
 		t.Errorf("status %q of an apply that goes on", r.Status)
 	}
@@ -259,7 +259,7 @@ func TestTakeWritesHowAnApplyStands(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Halt("the approval was revoked")
-	r.Take(&s)
+	r.Take(run.Passes{&s})
 	want := []Member{
 		{Member: "a", Component: "a", Status: MemberApplied},
 		{Member: "b", Component: "b", Status: MemberApplied},

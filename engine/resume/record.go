@@ -117,7 +117,7 @@ func (r Record) check() error {
 		return errors.New("field prApply.digest: missing")
 	case a.Via != record.ViaGate && a.Via != record.ViaMerges:
 		return fmt.Errorf("field prApply.via: want gate or merges, got %q", a.Via)
-	case (a.Via == record.ViaMerges) != (len(a.Merges) > 0):
+	case a.Via == record.ViaGate && len(a.Merges) > 0:
 		return errors.New("field prApply.merges: want those of an apply via merges, and of no other")
 	case a.Reads == nil:
 		return errors.New("field prApply.reads: missing")

@@ -46,7 +46,6 @@ func TestARecordOfAnotherShapeIsRefused(t *testing.T) {
 		{"no base", func(r *Record) { r.PrApply.Base = "" }, "and base"},
 		{"no approved digest", func(r *Record) { r.PrApply.Digest = digest.Digest{} }, "prApply.digest"},
 		{"nothing allowed it", func(r *Record) { r.PrApply.Via = record.ViaNothing }, `want gate or merges, got "nothing"`},
-		{"via merges without one", func(r *Record) { r.PrApply.Via = record.ViaMerges }, "prApply.merges"},
 		{"via the gate with a merge", func(r *Record) { r.PrApply.Merges = []Merge{{PR: 1}} }, "prApply.merges"},
 		{"no reads", func(r *Record) { r.PrApply.Reads = nil }, "prApply.reads"},
 		{"completed twice", func(r *Record) { r.Completed = []string{"net", "net"} }, `"net" stands in it twice`},

@@ -32,10 +32,10 @@ type Event struct {
 	Error      string      `json:"error,omitempty"`
 }
 
-// Events is everything that happened so far, in order. They are derived from the
-// state alone, so a restart reports the same ones again and then goes on.
-func (s *State) Events() []Event {
-	events := []Event{{Type: "run-start", Waves: s.Waves}}
+// events is what happened in this state, in order, without the start and the end
+// of the run.
+func (s *State) events() []Event {
+	var events []Event
 	waves, components := s.spans()
 	for _, moment := range s.moments() {
 		m := s.Members[moment.member]
@@ -51,10 +51,6 @@ func (s *State) Events() []Event {
 		if moment.at == wave.last && wave.first > 0 {
 			events = append(events, Event{Type: "wave-done", Wave: m.Wave, Status: wave.status})
 		}
-	}
-	if result, done := s.Done(); done {
-		status := map[Result]EventStatus{ResultFailed: EventFailed, ResultWaiting: Gated}[result]
-		events = append(events, Event{Type: "run-done", Status: cmp.Or(status, OK)})
 	}
 	return events
 }

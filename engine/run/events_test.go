@@ -51,10 +51,10 @@ func TestEventsOfAnApplyThatFailsAndHolds(t *testing.T) {
 {"type":"wave-done","wave":2,"status":"failed"}
 {"type":"component-done","wave":3,"component":"edge","status":"failed","blockedBy":"app"}
 {"type":"run-done","status":"failed"}`
-	if diff := cmp.Diff(want, lines(t, s.Events())); diff != "" {
+	if diff := cmp.Diff(want, lines(t, (Passes{s}).Events(true))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(lines(t, s.Events()), lines(t, restart(t, s).Events())); diff != "" {
+	if diff := cmp.Diff(lines(t, Passes{s}.Events(true)), lines(t, (Passes{restart(t, s)}).Events(true))); diff != "" {
 		t.Errorf("events after a restart (-before +after):\n%s", diff)
 	}
 }
@@ -72,7 +72,7 @@ func TestEventsNestStepsInPhasesInComponents(t *testing.T) {
 		finish(t, &s, m, Outcome{})
 	}
 	var got []string
-	for _, e := range s.Events() {
+	for _, e := range (Passes{&s}).Events(true) {
 		got = append(got, strings.TrimSpace(e.Type+" "+e.Phase+" "+e.Member))
 	}
 	want := []string{
@@ -106,7 +106,7 @@ func TestEventsWhileAnApplyRuns(t *testing.T) {
 {"type":"step","component":"app","phase":"Apply","step":"terraform-apply","member":"app","status":"ok"}
 {"type":"phase-done","component":"app","phase":"Apply","status":"ok"}
 {"type":"component-done","wave":1,"component":"app","status":"ok"}`
-	if diff := cmp.Diff(want, lines(t, s.Events())); diff != "" {
+	if diff := cmp.Diff(want, lines(t, (Passes{s}).Events(true))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +118,7 @@ func TestAComponentIsNotBlockedByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t, &s, "m1", Outcome{Error: "boom"})
-	for _, e := range s.Events() {
+	for _, e := range (Passes{&s}).Events(true) {
 		if e.Type == "component-done" && (e.BlockedBy != "" || e.Status != EventFailed) {
 			t.Errorf("component-done %+v; its own step failed", e)
 		}

@@ -48,6 +48,20 @@ func (r InputRead) Moved(now digest.Value, sensitive bool) (InputRead, bool) {
 	return r, r.Hash == "" || now.IsAbsent() || exactHash(now) != r.Hash
 }
 
+// MovedTo compares a read with the same one of a newer plan, as Moved does with a
+// value.
+func (r InputRead) MovedTo(now InputRead) (InputRead, bool) {
+	r.Sensitive = r.Sensitive || now.Sensitive
+	r.Now = now.Planned
+	if r.Sensitive && r.Hash != "" {
+		r.Planned = Redacted
+	}
+	if r.Sensitive && now.Hash != "" {
+		r.Now = Redacted
+	}
+	return r, r.Hash == "" || r.Hash != now.Hash
+}
+
 func shown(v digest.Value, sensitive bool) string {
 	switch {
 	case v.IsAbsent():

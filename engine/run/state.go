@@ -216,47 +216,5 @@ const (
 	ResultNothing Result = "nothing"
 )
 
-// Done reports that nothing runs and nothing more will start, and how the apply
-// ended: failed if anything failed or its end is not known, else waiting if
-// anything is held, else applied, or nothing when nothing changed. What a halted
-// apply did not start waits.
-func (s *State) Done() (result Result, done bool) {
-	result = ResultNothing
-	for _, name := range s.Order {
-		m := s.Members[name]
-		switch {
-		case m.Status == Running, m.Status == Pending && s.Halted == "":
-			return "", false
-		case m.Status.bad():
-			result = ResultFailed
-		case result == ResultFailed:
-		case m.Status == Held || m.Status == Pending:
-			result = ResultWaiting
-		case m.Status == Applied && result == ResultNothing:
-			result = ResultApplied
-		}
-	}
-	return result, true
-}
-
-// Complete reports that every member ended applied or without changes, so that
-// the commit may be recorded as applied (soundness I10).
-func (s *State) Complete() bool {
-	for _, m := range s.Members {
-		if !m.Status.ended() {
-			return false
-		}
-	}
-	return true
-}
-
-// HeldMembers are the members of the next round, in order.
-func (s *State) HeldMembers() []string {
-	var out []string
-	for _, name := range s.Order {
-		if s.Members[name].Status == Held {
-			out = append(out, name)
-		}
-	}
-	return out
-}
+// Done is Passes.Done of this state alone.
+func (s *State) Done() (result Result, done bool) { return Passes{s}.Done() }

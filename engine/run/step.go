@@ -74,6 +74,19 @@ func (s *State) Hold(member string, moved []InputRead) error {
 	return nil
 }
 
+// HoldBack keeps back a member before anything of this state started, and with it
+// what depends on it: a pass of its own plans it again (pr-loop §7.4, §7.5). reads
+// are the ones that moved, where that is why.
+func (s *State) HoldBack(member string, reads []InputRead) error {
+	m := s.Members[member]
+	if m == nil || m.Status != Pending && m.Status != Held {
+		return fmt.Errorf("member %q cannot be held back: %s", member, s.why(member))
+	}
+	m.Status, m.Reads = Held, reads
+	s.spread()
+	return nil
+}
+
 // Halt lets nothing more start: the approval no longer stands, the lease cannot
 // be renewed, or another run took over. What runs may end.
 func (s *State) Halt(reason string) {
@@ -126,7 +139,9 @@ func (s *State) spread() {
 		}
 		if i := slices.IndexFunc(before, func(b *MemberState) bool { return b.Status == Held }); i >= 0 && m.Status == Pending {
 			m.Status, m.BlockedBy = Held, root(before[i])
-			m.end(s)
+			if before[i].Ended > 0 { // else nothing happened yet
+				m.end(s)
+			}
 		}
 	}
 }

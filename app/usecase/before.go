@@ -1,0 +1,73 @@
+package usecase
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// Before is what the applies of the same commit before this one came to: its
+// record, as far as one more apply of it needs it (pr-loop §5.12). It opens
+// nothing: what is covered or approved is decided on the ledger, and everything is
+// planned again.
+type Before struct {
+	// Applied are the members that ended well, with what they read.
+	Applied map[string][]run.InputRead `json:"applied,omitempty"`
+	// Held are those that were held back, with the reads that moved.
+	Held map[string][]run.InputRead `json:"held,omitempty"`
+	// Rounds are the rounds that opened.
+	Rounds []report.Round `json:"rounds,omitempty"`
+}
+
+// follow takes over where the apply before this one stopped. One of another commit,
+// base or gate has nothing to say (pr-loop §5.12).
+func (a *Apply) follow(earlier *Apply) {
+	if earlier == nil || earlier.Report.Head != a.Report.Head {
+		return
+	}
+	if earlier.Fresh {
+		a.Again = earlier.Again + 1
+	}
+	if earlier.Report.Base != a.Report.Base || earlier.Report.Gate != a.Report.Gate || earlier.Op != a.Op || earlier.Report.Env != a.Report.Env {
+		return
+	}
+	b := Before{Applied: maps.Clone(earlier.Before.Applied), Held: map[string][]run.InputRead{}}
+	if b.Applied == nil {
+		b.Applied = map[string][]run.InputRead{}
+	}
+	passes := earlier.Passes()
+	if passes == nil { // it decided nothing new
+		b.Held = earlier.Before.Held
+	}
+	for _, p := range append([]*Pass{&earlier.Pass}, earlier.Later...) {
+		for name, m := range p.State.Members {
+			switch {
+			case m.Status == run.Applied:
+				b.Applied[name] = p.Set.Members[name].Reads
+			case m.Status == run.Held && passes.Member(name).Status == run.Held:
+				b.Held[name] = append(b.Held[name], m.Reads...)
+			}
+		}
+	}
+	for _, r := range earlier.Report.Rounds {
+		if r.Status != report.WaveWaiting {
+			b.Rounds = append(b.Rounds, r)
+		}
+	}
+	a.Before, a.Round = b, max(1, earlier.Round)
+}
+
+// mark notes which members of a plan were applied before and come to no change of
+// a resource now. An output that no plan leaves as it is, such as a time, would
+// else apply its root once more, and move under whoever reads it, for ever.
+func (b Before) mark(set *PlanSet) {
+	for name, reads := range b.Applied {
+		if m := set.Members[name]; m != nil {
+			m.Done = slices.EqualFunc(m.Reads, reads, func(x, y run.InputRead) bool {
+				return x.From == y.From && x.Output == y.Output && x.Hash == y.Hash
+			})
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// Pass is a set of members planned at one time, what it may be applied under, and
+// how applying it stands. An apply is a sequence of them: the main one plans every
+// member, and each one after it what was held back, against the outputs that stand
+// by then (pr-loop §7.4, §7.5).
+type Pass struct {
+	Set   *PlanSet  `json:"set,omitempty"`
+	State run.State `json:"state"`
+	// Covering are the merges that cover members of it, as merge commit to members,
+	// and Gates what opened for it: their approvals must keep standing.
+	Covering map[string][]string `json:"covering,omitempty"`
+	Gates    []Opened            `json:"gates,omitempty"`
+	// Round is the number of the round that was asked for it, 0 for none.
+	Round int `json:"round,omitempty"`
+}
+
+// Opened is a gate of the apply's op that let a pass apply.
+type Opened struct {
+	Gate   string        `json:"gate"`
+	Digest digest.Digest `json:"digest"`
+}
+
+// current is the pass that is carried out.
+func (a *Apply) current() *Pass {
+	if n := len(a.Later); n > 0 {
+		return a.Later[n-1]
+	}
+	return &a.Pass
+}
+
+// Passes are the states of every pass, none before the main one starts.
+func (a *Apply) Passes() run.Passes {
+	if len(a.State.Members) == 0 {
+		return nil
+	}
+	out := run.Passes{&a.State}
+	for _, p := range a.Later {
+		out = append(out, &p.State)
+	}
+	return out
+}
+
+// use makes a pass the one that is carried out. What is read from then on is read
+// again.
+func (ex *execution) use(p *Pass) (err error) {
+	ex.pass = p
+	ex.outputs = map[string]outputs{}
+	if ex.trees, err = ex.newTrees(ex.checkout, ex.driver, ex.apply.Dir, "applying"); err == nil {
+		ex.trees.written = p.Set.Trees
+	}
+	return err
+}
+
+// passes carries out the pass at hand and those that follow from it, one after the
+// other.
+func (ex *execution) passes(ctx context.Context) error {
+	for {
+		if err := ex.waves(ctx); err != nil {
+			return err
+		}
+		next, err := ex.nextPass(ctx)
+		if err != nil || next == nil {
+			return err
+		}
+		if err := ex.use(next); err != nil {
+			return err
+		}
+		ex.apply.Later = append(ex.apply.Later, next)
+		if err := ex.in.Journal.Save(ctx, ex.apply); err != nil {
+			return err
+		}
+	}
+}
+
+// passStands tells why an approval that the pass rests on no longer stands, ""
+// while all do.
+func (ex *execution) passStands(ctx context.Context, snap *ledger.Snapshot) (string, error) {
+	a := ex.apply
+	for _, g := range ex.pass.Gates {
+		d, err := ex.ask(ctx, ex.in.Site, snap, a, g, ex.pass.Set)
+		if err != nil {
+			return "", err
+		}
+		if !d.Satisfied {
+			return fmt.Sprintf("the approval at %s %s no longer stands", a.Op, g.Gate), nil
+		}
+	}
+	return ex.mergesStand(ctx, snap)
+}

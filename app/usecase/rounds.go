@@ -1,0 +1,324 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// keepForRound holds members back that the approvals do not cover, and what
+// follows from them, when a round was asked for them before: the rest goes on, and
+// that round decides about them. Whether one was asked says the apply before, or
+// the ledger, where a gate of a round waits for exactly this plan of them.
+func (a *Apply) keepForRound(snap *ledger.Snapshot, s *run.State, uncovered []cover.Verdict) (bool, error) {
+	names, held := make([]string, len(uncovered)), true
+	for i, v := range uncovered {
+		_, before := a.Before.Held[v.Member]
+		names[i], held = v.Member, held && before
+	}
+	rest := run.Passes{s}.Dependents(names)
+	if !held {
+		n, err := a.askedFor(snap, *s, rest)
+		if err != nil || n == 0 {
+			return false, err
+		}
+		a.Round = n - 1
+	}
+	for _, name := range rest {
+		if err := s.HoldBack(name, a.Before.Held[name]); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// askedFor is the number of the newest round whose gate was asked for exactly the
+// plan of these members, as far as they can be planned by now; 0 for none.
+func (a *Apply) askedFor(snap *ledger.Snapshot, s run.State, members []string) (int, error) {
+	ready := without(members, run.Passes{&s}.Dependents(a.Set.holes()))
+	if len(ready) == 0 {
+		return 0, nil
+	}
+	d, err := a.Set.digestOf(ready)
+	if err != nil {
+		return 0, err
+	}
+	lines, err := gateLines(snap, a.Prefix, a.Op)
+	if err != nil {
+		return 0, err
+	}
+	newest := 0
+	for _, l := range lines {
+		n := project.RoundOf(a.Policy.Env.Gate, l.Gate)
+		if l.Environment == a.Policy.Env.Name && digest.Same(l.PlanDigest, d) {
+			newest = max(newest, n)
+		}
+	}
+	return newest, nil
+}
+
+// holes are the members that read what has no value yet.
+func (p *PlanSet) holes() []string {
+	var out []string
+	for name, m := range p.Members {
+		if len(m.Unknown) > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// digestOf is the digest of the set of some members, which is what the gate of a
+// round or a wave binds (decision 14).
+func (p *PlanSet) digestOf(members []string) (digest.Digest, error) {
+	return changeset.WaveDigest(slices.DeleteFunc(slices.Clone(p.Document.Members), func(m changeset.Member) bool {
+		return !slices.Contains(members, m.Member)
+	}))
+}
+
+func without(names, these []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(these, n) })
+}
+
+// nextPass plans what was held back again, against the outputs that stand now, once
+// everything else settled (pr-loop §7.5). What is covered is the next pass; where
+// nothing is, the rest is, once the gate of its round opens. nil means that no pass
+// follows: nothing is held, the round waits, or nothing gives a value to what is
+// read.
+func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
+	a := ex.apply
+	passes := a.Passes()
+	passes.Spread()
+	held := passes.Held()
+	if len(held) == 0 || passes.Halted() != "" {
+		return nil, nil //nolint:nilnil // as said above
+	}
+	ex.say("planning again what was held back: %s", strings.Join(held, ", "))
+	set, err := ex.planAgain(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range held {
+		if m := set.Members[name]; m.Error != "" {
+			passes.FailHeld(name, m.Error)
+		}
+	}
+	ready := without(passes.Held(), passes.Dependents(set.holes()))
+	if len(ready) == 0 {
+		a.Waits = set.valueless(passes.Held())
+		return nil, nil //nolint:nilnil // as said above
+	}
+	if set, err = set.only(ready); err != nil {
+		return nil, err
+	}
+	snap, err := ex.in.Site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	covered, gates, err := ex.covered(ctx, snap, set)
+	if err != nil {
+		return nil, err
+	}
+	covered = uncoverMoved(covered, a.moved(set))
+	var names []string
+	for _, v := range covered.Uncovered() {
+		names = append(names, v.Member)
+	}
+	rest := passes.Dependents(names)
+	if free := without(ready, rest); len(free) > 0 {
+		if set, err = set.only(free); err != nil {
+			return nil, err
+		}
+		return ex.coveredPass(set, covered, gates)
+	}
+	return ex.askRound(ctx, set)
+}
+
+// planAgain plans members of the selection that were held back.
+func (ex *execution) planAgain(ctx context.Context, members []string) (*PlanSet, error) {
+	in := ex.planInput()
+	in.Base, in.Head, in.Only, in.KeepTrees, in.Progress = ex.apply.Report.Base, ex.apply.Report.Head, members, true, ex.in.Progress
+	return ex.PlanMembers(ctx, in)
+}
+
+// valueless says why nothing follows, though members are held: what they read has
+// no value still.
+func (p *PlanSet) valueless(held []string) string {
+	var reads []string
+	for _, name := range held {
+		for _, read := range p.Members[name].Unknown {
+			reads = append(reads, name+" reads "+read.String())
+		}
+	}
+	if len(reads) == 0 {
+		return ""
+	}
+	return "what is read has no value, though everything it comes from was applied: " + strings.Join(reads, ", ") + "; correct the output's name"
+}
+
+// covered compares a set planned again with what was approved before it: the
+// documents of the merges, or that of the green commit's own gate where the main
+// pass applied under it. gates are those whose approval it then rests on.
+func (ex *execution) covered(ctx context.Context, snap *ledger.Snapshot, set *PlanSet) (cover.Report, []Opened, error) {
+	a := ex.apply
+	if len(a.Gates) > 0 {
+		side, err := ex.gateSide(ctx, snap, a.Gates[0])
+		if err != nil {
+			return cover.Report{}, nil, err
+		}
+		return cover.ByApproved(side, set.Side(), set.Nothing()), a.Gates, nil
+	}
+	var merges []cover.Merge
+	for _, m := range a.Merges {
+		if m.Approved == nil {
+			continue
+		}
+		merge, err := ex.coverMerge(ctx, ex.in.Site, snap, a, m)
+		if err != nil {
+			return cover.Report{}, nil, err
+		}
+		merges = append(merges, merge)
+	}
+	return cover.ByMerges(merges, set.Side(), set.Nothing()), nil, nil
+}
+
+// gateSide is what was approved at a gate, as the ledger has it: nothing where the
+// approval no longer stands.
+func (ex *execution) gateSide(ctx context.Context, snap *ledger.Snapshot, g Opened) (cover.Side, error) {
+	nothing := cover.Side{Doc: &changeset.Document{}}
+	d, err := ex.ask(ctx, ex.in.Site, snap, ex.apply, g, ex.pass.Set)
+	if err != nil || !d.Satisfied {
+		return nothing, err
+	}
+	side, found, err := approvedSide(snap, ex.apply.Prefix, g.Digest, d.Record.Sources)
+	if err != nil || !found {
+		return nothing, err
+	}
+	return side, nil
+}
+
+// coveredPass is a pass of what was approved before.
+func (ex *execution) coveredPass(set *PlanSet, covered cover.Report, gates []Opened) (*Pass, error) {
+	p := &Pass{Set: set, Gates: gates, Covering: map[string][]string{}}
+	for commit, members := range coveringOf(covered) {
+		for _, m := range members {
+			if set.Members[m] != nil {
+				p.Covering[commit] = append(p.Covering[commit], m)
+			}
+		}
+	}
+	var err error
+	p.State, err = ex.apply.machine(set, set.Document.Digest)
+	p.State.Via = ex.apply.State.Via
+	return p, err
+}
+
+// askRound asks the gate of the next round for a set and records that it waits, or
+// gives the pass that it opens.
+func (ex *execution) askRound(ctx context.Context, set *PlanSet) (*Pass, error) {
+	a := ex.apply
+	n := a.Round + 1
+	p := &Pass{Set: set, Round: n}
+	d, err := changeset.WaveDigest(set.Document.Members)
+	if err != nil {
+		return nil, err
+	}
+	opened := Opened{Gate: project.RoundGate(a.Policy.Env.Gate, n), Digest: d}
+	q, who, err := ex.question(ctx, ex.in.Site, a, opened, set)
+	if err != nil {
+		return nil, err
+	}
+	decision, _, warning, err := decideOrWait(ctx, ex.in.Site, a.Prefix, q, who, gate.DefaultTimeout, a.describeRound(n, set))
+	if err != nil {
+		return nil, err
+	}
+	if warning != "" {
+		a.Warnings = append(a.Warnings, warning)
+	}
+	if p.State, err = a.machine(set, d); err != nil {
+		return nil, err
+	}
+	p.State.Via = record.ViaGate
+	moved := a.moved(set)
+	row := a.roundRow(n, opened, set, moved)
+	if a.opens(p, decision) {
+		p.Gates, a.Round, a.Waits = []Opened{opened}, n, ""
+		row.Status, row.ApprovedBy = report.WaveNotStarted, decision.ApprovedBy
+		a.Report.Rounds = append(a.Report.Rounds, row)
+		return p, nil
+	}
+	row.Status, row.Approve = report.WaveWaiting, report.CommentLine(a.Op, q.Gate, d)
+	a.Report.Rounds = append(a.Report.Rounds, row)
+	a.Waits = whyShut(decision, q)
+	for _, name := range p.State.Order {
+		if err := p.State.HoldBack(name, moved[name]); err != nil {
+			return nil, err
+		}
+	}
+	a.Later = append(a.Later, p)
+	return nil, nil //nolint:nilnil // it waits
+}
+
+// describeRound names a round for who looks at the ledger.
+func (a *Apply) describeRound(n int, set *PlanSet) string {
+	var names []string
+	for _, m := range set.Document.Members {
+		names = append(names, m.Member)
+	}
+	return fmt.Sprintf("round %d of green commit %s: %s", n, short(a.Report.Head), strings.Join(names, ", "))
+}
+
+// roundRow is a round as the report says it, with what its members read.
+func (a *Apply) roundRow(n int, g Opened, set *PlanSet, moved map[string][]run.InputRead) report.Round {
+	row := report.Round{Round: n, Op: a.Op, Gate: g.Gate, Digest: g.Digest}
+	for _, m := range set.Document.Members {
+		member := report.RoundMember{Member: m.Member, Reads: []report.Read{}}
+		for _, r := range moved[m.Member] {
+			member.Reads = append(member.Reads, report.Read{From: r.From, Output: r.Output, Planned: r.Planned, Now: r.Now})
+		}
+		row.Members = append(row.Members, member)
+	}
+	return row
+}
+
+// endRounds says in the rows of the rounds that opened how they ended.
+func (a *Apply) endRounds() {
+	for _, p := range a.Later {
+		for i := range a.Report.Rounds {
+			row := &a.Report.Rounds[i]
+			if row.Round != p.Round || row.Status == report.WaveWaiting {
+				continue
+			}
+			switch result, done := p.State.Done(); {
+			case done && result == run.ResultFailed:
+				row.Status = report.WaveFailed
+			case p.State.Halted == "" && done:
+				row.Status = report.WaveApplied
+			}
+		}
+	}
+}
+
+// approvers are the principals under whose approvals the apply ran, its rounds' too.
+func (a *Apply) approvers() []string {
+	out := slices.Clone(a.Report.Approval.ApprovedBy)
+	for _, r := range a.Report.Rounds {
+		for _, who := range r.ApprovedBy {
+			if !slices.Contains(out, who) {
+				out = append(out, who)
+			}
+		}
+	}
+	return out
+}
