@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/project"
@@ -216,10 +217,10 @@ func approveLine(g usecase.GateAnswer, from string) string {
 	return line
 }
 
-// keepWaiting leaves the plans of a wave that waits where whoever approves finds them,
-// for a look and for --from.
-func (h *Host) keepWaiting(dir string, w *usecase.WavePlan) error {
-	shown, err := json.MarshalIndent(w.Shown(), "", "  ")
+// keepWaiting leaves the plans of a wave or round that waits where whoever approves
+// finds them, for a look and for --from.
+func (h *Host) keepWaiting(dir string, doc *changeset.Document, what usecase.Shown) error {
+	shown, err := json.MarshalIndent(what, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing what waits: %w", err)
 	}
@@ -227,7 +228,7 @@ func (h *Host) keepWaiting(dir string, w *usecase.WavePlan) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // an artifact's directory
 		return fmt.Errorf("making the directory of what waits: %w", err)
 	}
-	for name, content := range map[string][]byte{changeSet: w.Document.JSON(), shownFile: append(shown, '\n')} {
+	for name, content := range map[string][]byte{changeSet: doc.JSON(), shownFile: append(shown, '\n')} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil { //nolint:gosec // an artifact
 			return fmt.Errorf("writing what waits: %w", err)
 		}

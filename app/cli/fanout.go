@@ -97,7 +97,7 @@ func (h *Host) fanOut(ctx context.Context, o FanOutOptions) error {
 		return err
 	})
 	if err == nil && out.Waiting != nil {
-		err = h.keepWaiting(o.Output, out.Waiting)
+		err = h.keepWaiting(o.Output, out.Waiting.Document, out.Waiting.Shown())
 	}
 	return h.finishDeploy(ended{options: o.DeployOptions, run: run, out: out, from: o.Output, failure: err, what: "fan-out"})
 }

@@ -53,7 +53,7 @@ func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.Comme
 	}
 	for _, run := range runs {
 		a := run.Apply
-		waits, pass, ok := a.waiting()
+		waits, pass, ok := a.Waiting()
 		if !ok {
 			continue
 		}

@@ -111,7 +111,7 @@ func holds(commits []git.Commit, sha string) bool {
 
 // gateOpened asks the gate a run waits at again.
 func (s *Settler) gateOpened(ctx context.Context, site *Site, a *Apply) (bool, error) {
-	at, pass, ok := a.waiting()
+	at, pass, ok := a.Waiting()
 	if !ok {
 		return false, nil
 	}

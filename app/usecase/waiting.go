@@ -61,9 +61,9 @@ func (a *Apply) opens(p *Pass, d gate.Decision) bool {
 	return d.Satisfied && a.withoutHoles(cover.UnderApproval(p.Set.Side(), d.Record.Sources, p.Set.Nothing())).Complete()
 }
 
-// waiting is the gate the apply waits at, with the pass that it would open; ok is
+// Waiting is the gate the apply waits at, with the pass that it would open; ok is
 // false where no approval makes it go on.
-func (a *Apply) waiting() (at Opened, p *Pass, ok bool) {
+func (a *Apply) Waiting() (at Opened, p *Pass, ok bool) {
 	if a.Report.Status == report.Refused && a.Report.Refusal != report.NotGreen && a.Set != nil && !a.Report.Digest.IsZero() {
 		return Opened{Gate: a.Policy.Env.Gate, Digest: a.Report.Digest}, &a.Pass, true
 	}
