@@ -90,7 +90,7 @@ func (s *site) netAndApp() engine.GroupTarget {
 	}}
 }
 
-func groupKey(t *testing.T) sealed.Key {
+func groupKey(t testing.TB) sealed.Key {
 	t.Helper()
 	key, err := sealed.ParseKey([]byte(strings.Repeat("0a", 32)))
 	if err != nil {

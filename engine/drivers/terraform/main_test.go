@@ -114,7 +114,7 @@ func toolVersion(t *testing.T) (binary, version string) {
 
 // site is a checkout with one root, and the places around it.
 type site struct {
-	t        *testing.T
+	t        testing.TB
 	checkout string
 	state    string // a writable directory for local backends, and pipes
 	target   engine.Target
@@ -143,7 +143,7 @@ func (l *lines) text() string {
 const backend = "terraform {\n  backend \"local\" {}\n}\n"
 
 // newSite writes the files of a checkout; the root is roots/net.
-func newSite(t *testing.T, files map[string]string) *site {
+func newSite(t testing.TB, files map[string]string) *site {
 	t.Helper()
 	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
 		t.Fatal("bubblewrap is missing: apt-get install bubblewrap")
@@ -165,7 +165,7 @@ func newSite(t *testing.T, files map[string]string) *site {
 }
 
 // shortDir is a temporary directory other users can pass through.
-func shortDir(t *testing.T) string {
+func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "chant-test-") //nolint:usetesting // its parents are closed to others
 	if err == nil {
