@@ -82,7 +82,7 @@ func (h *Host) finishPromote(o PromoteOptions, in usecase.PromoteInput, out usec
 	if out.Plan != nil {
 		e.document = out.Plan.Document.Digest
 		e.release.Digest = e.document
-		if err := h.keepWaiting(o.Output, out.Plan); err != nil {
+		if err := h.keepWaiting(o.Output, out.Plan.Document, out.Plan.Shown()); err != nil {
 			return errors.Join(failure, err)
 		}
 	}

@@ -181,7 +181,7 @@ func (p *promotion) openExecution(selection graph.Selection) error {
 	}
 	a := &Apply{
 		Branch: p.input.Branch, Policy: p.t.policy, Member: p.input.Member, Prefix: p.t.prefix,
-		Token: p.NewID(), Follows: p.t.follows, Dir: p.input.Dir, Set: &PlanSet{Selection: selection}, Report: r,
+		Token: p.NewID(), Follows: p.t.follows, Dir: p.input.Dir, Pass: Pass{Set: &PlanSet{Selection: selection}}, Report: r,
 	}
 	a.address(p.t)
 	a.State.Commit, a.State.Base, a.State.Env = p.t.commit, p.t.base, p.input.Env
