@@ -18,7 +18,7 @@ import (
 
 // provenBackends are those of which a test on the real tool shows that a state's
 // lock can be held by an open console, and the state pushed under it.
-var provenBackends = []string{"local"}
+var provenBackends = []string{"local", "pg"}
 
 // surveyed is what is known of a member before its group is planned.
 type surveyed struct {
@@ -49,7 +49,9 @@ func (grp *group) survey(ctx context.Context, m *member) (*surveyed, error) {
 	if err := s.look(m); err != nil || s.fallback != nil {
 		return s, err
 	}
-	s.state, err = m.w.pull(ctx)
+	if s.state, err = m.w.pull(ctx); err == nil && s.kind == "pg" && s.state.IsAbsent() {
+		s.fallBack(m, engine.FallbackBackend, "it has no state yet, and the lock of a first state in PostgreSQL is one for the whole database")
+	}
 	return s, err
 }
 
@@ -138,6 +140,9 @@ func (w *workdir) pull(ctx context.Context) (digest.Value, error) {
 	v, err := digest.Decode(res.Stdout)
 	if err != nil {
 		return digest.Value{}, fmt.Errorf("reading the state of root %s: %w", w.t.Root.Name, err)
+	}
+	if lineage, _ := v.Get("lineage").Text(); lineage == "" && v.Get("resources").Len() == 0 {
+		return digest.Value{}, nil // as remote backends say it
 	}
 	return v, nil
 }

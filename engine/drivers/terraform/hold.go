@@ -79,7 +79,7 @@ func (w *workdir) startConsole(ctx context.Context, h *hold) error {
 	if err := syscall.Mkfifo(h.pipe, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	args := []string{"console"}
+	args := []string{"console", "-no-color"}
 	path, err := w.localState()
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (w *workdir) push(ctx context.Context, state string) error {
 		return fmt.Errorf("writing the state of root %s: %w", w.t.Root.Name, err)
 	}
 	defer func() { _ = w.private.Remove(name) }()
-	c := call{args: []string{"state", "push", "-lock=false", filepath.Join(w.scratch, name)}}
+	c := call{args: []string{"state", "push", "-no-color", "-lock=false", filepath.Join(w.scratch, name)}}
 	res, err := w.run(ctx, c)
 	if err != nil {
 		return err
