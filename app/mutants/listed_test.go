@@ -226,6 +226,34 @@ var fences = []mutant{
 	},
 }
 
+// played are noticed by whoever plays the whole of it, whatever their own tests say.
+var played = []mutant{
+	{
+		name: "played: the env of an approval is dropped", file: "engine/gate/evaluate.go",
+		old: `return r.Environment == q.Env || r.Environment == "" && q.OnlyEnv`, new: "return true", killers: "./engine/model",
+	},
+	{
+		name: "played: the source is dropped", file: "engine/cover/member.go",
+		old: "if !sameSource(approved, fresh, member) {", new: "if false {", killers: "./engine/model",
+	},
+	{
+		name: "played: the value before the change is dropped", file: "engine/cover/entry.go",
+		old: "case compareBefore && !equalOrNull(then.Before, now.Before):", new: "case false:", killers: "./engine/model",
+	},
+	{
+		name: "played: a newer commit that was applied is dropped", file: "engine/record/fence.go",
+		old: "case there < here:", new: "case false:", killers: "./engine/model",
+	},
+	{
+		name: "played: a step whose end nobody saw starts again", file: "engine/run/step.go",
+		old: "m.Status, m.Ended = Unknown, s.tick()", new: "m.Status, m.Ended = Pending, s.tick()", killers: "./engine/model",
+	},
+	{
+		name: "played: a merge that was revoked hides nothing", file: "engine/cover/cover.go",
+		old: "if m.Revoked {", new: "if false {", killers: "./engine/model",
+	},
+}
+
 // drivers break what talks to git and to the planner.
 var drivers = []mutant{
 	{

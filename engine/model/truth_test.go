@@ -1,0 +1,104 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/chant-bot/chant/engine/green"
+	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/run"
+)
+
+// begins starts the step of a member, and holds it to the promise.
+func (w *world) begins(p *pass, name string) {
+	e := p.Note.effects[name]
+	if c := w.children[name]; c != nil {
+		w.t.Fatalf("I4: %s starts while its step runs", name)
+	}
+	if w.row.commit < w.started {
+		w.t.Fatalf("I5: a step of commit %d starts after one of %d", w.row.commit, w.started)
+	}
+	w.started = w.row.commit
+	if w.line[w.row.commit].tree[name] != e.source {
+		w.t.Fatalf("I7: %s is applied from another source than the commit's", name)
+	}
+	if planned := p.Note.inputs[name]; planned != w.inputs(name) {
+		w.t.Fatalf("I7: %s was planned with %q, and %q stands", name, planned, w.inputs(name))
+	}
+	if len(e.writes) > 0 && !w.seen(name, e) {
+		w.t.Fatalf("I1: nobody whose approval stands saw %s do %+v", name, e)
+	}
+	once := fmt.Sprint(w.row.token, " ", len(w.row.passes), " ", name)
+	if w.begun[once] {
+		w.t.Fatalf("I6: %s starts a second time from one plan", name)
+	}
+	w.begun[once] = true
+	w.children[name] = &child{effect: e, inputs: w.inputs(name)}
+}
+
+// seen tells whether a person, in an approval of prod that was not taken back, saw
+// a member do all of this: each write, and what its plan hides.
+func (w *world) seen(name string, e effect) bool {
+	for _, a := range w.acts {
+		saw, there := a.note.effects[name]
+		if !there || a.revoked || a.note.env != prod {
+			continue
+		}
+		if w.hides[name] && saw.source.hidden != e.source.hidden {
+			continue
+		}
+		all := true
+		for path, write := range e.writes {
+			all = all && saw.writes[path] == write
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// ends ends a step that runs.
+func (w *world) ends(name string) {
+	c := w.children[name]
+	o := run.Outcome{}
+	switch {
+	case w.calm:
+	case rapid.IntRange(0, 5).Draw(w.t, "fails") == 0:
+		o.Error = "boom"
+	}
+	c.end, c.told = &o, w.calm || rapid.IntRange(0, 3).Draw(w.t, "told") > 0
+	if o.Error == "" {
+		w.live[name] = standing{source: c.effect.source, inputs: c.inputs}
+	}
+}
+
+// recorded holds a commit that is about to be recorded as applied to what stands.
+func (w *world) recorded() {
+	for _, name := range w.selected(w.index(w.applied.Commit), w.row.commit) {
+		if now, want := w.live[name], w.line[w.row.commit].tree[name]; now.shown != want.shown {
+			w.t.Fatalf("I10: %s stands at %+v, and the commit that is recorded as applied has %+v", name, now.source, want)
+		}
+	}
+}
+
+// only is the part of a note about some members.
+func (n *note) only(w *world, members []string) *note {
+	doc, err := n.side.Doc.Only(members...)
+	w.must(err)
+	part := *n
+	part.side.Doc, part.digest = doc, doc.Digest
+	part.effects = maps.Clone(n.effects)
+	maps.DeleteFunc(part.effects, func(name string, _ effect) bool { return !slices.Contains(members, name) })
+	return &part
+}
+
+// rests tells whether nothing is left to apply: the newest green commit was applied,
+// or a newer one was, or it is behind one of which a step started.
+func (w *world) rests() bool {
+	sha, found := green.Last(w.shas(), w.tags)
+	return !found || w.applied.Commit == sha || record.Fence(sha, w.shas(), w.attempt, w.applied, "") != nil
+}
