@@ -76,9 +76,15 @@ type componentRun struct {
 	records []StepRecord
 	done    []doneStep
 	gate    *GateAnswer
-	passed  []string // who approved at its own gates
+	passed  []passedGate
 	started bool     // an apply was started
 	unseen  bool     // how one ended was not seen: it may still run
+}
+
+// passedGate is one of the component's own gates that was open.
+type passedGate struct {
+	step       project.Step
+	approvedBy []string
 }
 
 // doneStep is a step that was carried out.
@@ -112,7 +118,7 @@ func (d *Deployment) runComponent(ctx context.Context, c *project.Component, pla
 	case fanout.Fail:
 		r.unwind(ctx)
 	}
-	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate, approvedBy: r.passed}
+	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate, approvedBy: r.approvers()}
 }
 
 func countSteps(p project.DeployPhase) int {
@@ -174,6 +180,9 @@ func (r *componentRun) step(ctx context.Context, phase string, at stepAt) fanout
 	case at.step.Gate != nil:
 		return r.askGate(ctx, phase, at.step)
 	}
+	if end := r.askAgain(ctx, phase, at.step); end != fanout.OK {
+		return end
+	}
 	start := r.Now()
 	outputs, err := r.terraform(ctx, at)
 	if err != nil {
@@ -208,19 +217,54 @@ func (r *componentRun) terraform(ctx context.Context, at stepAt) (map[string]eng
 // askGate asks one of the component's own gates.
 func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step) fanout.Status {
 	start := r.Now()
-	answer, err := r.gateOf(ctx, r.c, s, r.source)
+	answer, end := r.answer(ctx, phase, s, s)
+	if end == fanout.OK {
+		r.note(func() { r.passed = append(r.passed, passedGate{s, answer.ApprovedBy}) })
+		r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepOK, DurationMs: r.since(start), Note: answer.Reason})
+	}
+	return end
+}
+
+// askAgain asks the gates that were passed once more where a step ended meanwhile: an
+// approval that was taken back stops what has not started (soundness I2).
+func (r *componentRun) askAgain(ctx context.Context, phase string, s project.Step) fanout.Status {
+	var passed []passedGate
+	r.note(func() {
+		if len(r.done) > 0 {
+			passed = slices.Clone(r.passed)
+		}
+	})
+	for _, g := range passed {
+		if _, end := r.answer(ctx, phase, g.step, s); end != fanout.OK {
+			return end
+		}
+	}
+	return fanout.OK
+}
+
+// answer is how a gate stands; s, which waits for it, is recorded where it is shut.
+func (r *componentRun) answer(ctx context.Context, phase string, gate, s project.Step) (GateAnswer, fanout.Status) {
+	start := r.Now()
+	answer, err := r.gateOf(ctx, r.c, gate, r.source)
 	switch {
 	case err != nil:
 		r.fail(ctx, phase, s.Kind, start, err)
-		return fanout.Fail
+		return answer, fanout.Fail
 	case answer.Approved:
-		r.note(func() { r.passed = append(r.passed, answer.ApprovedBy...) })
-		r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepOK, DurationMs: r.since(start), Note: answer.Reason})
-		return fanout.OK
+		return answer, fanout.OK
 	}
 	r.note(func() { r.gate = &answer })
 	r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepSkipped, DurationMs: r.since(start), Note: answer.Reason})
-	return fanout.Gated
+	return answer, fanout.Gated
+}
+
+// approvers are those under whose approvals the component ran.
+func (r *componentRun) approvers() []string {
+	var who []string
+	for _, g := range r.passed {
+		who = append(who, g.approvedBy...)
+	}
+	return who
 }
 
 // askComposition asks a component's own gate about its composition and what that is
