@@ -109,7 +109,7 @@ func (h *Host) follow(ctx context.Context, o FollowOptions, b reports.Run) *foll
 		h.Stderr = f.table // what is said meanwhile stands above it
 	}
 	if o.ReportURL != "" {
-		f.posts = &posts{host: h, url: o.ReportURL, due: make(chan reports.Body, 1), done: make(chan struct{})}
+		f.posts = &posts{host: h, url: o.ReportURL, wait: postTime, due: make(chan reports.Body, 1), done: make(chan struct{})}
 		go f.posts.run(context.WithoutCancel(ctx))
 	}
 	return f
@@ -122,6 +122,7 @@ const postTime = 5 * time.Second
 type posts struct {
 	host *Host
 	url  string
+	wait time.Duration
 	due  chan reports.Body // one: a later one replaces it
 	done chan struct{}
 }
@@ -146,7 +147,7 @@ func (p *posts) run(ctx context.Context) {
 }
 
 func (p *posts) post(ctx context.Context, b reports.Body) error {
-	ctx, cancel := context.WithTimeout(ctx, postTime)
+	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
 	text, err := json.Marshal(b)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,4 +87,41 @@ func TestAReportThatFailsIsAWarning(t *testing.T) {
 	if !strings.Contains(lines.String(), "warning: the progress could not be reported: status 404") {
 		t.Errorf("said %s", lines.String())
 	}
+}
+
+// An apply never waits for whoever is told of it, and its end only for a bounded time.
+func TestAReportThatIsNeverAnsweredDelaysNoStepAndNotTheEnd(t *testing.T) {
+	t.Parallel()
+	asked, over := make(chan struct{}, 10), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-over
+	}))
+	t.Cleanup(func() { close(over); server.Close() })
+	var lines shared
+	f := (&Host{Stderr: &lines}).follow(t.Context(), FollowOptions{ReportURL: server.URL, ProgressJSON: true}, reports.Run{})
+	f.posts.wait = 100 * time.Millisecond
+	followedApply(t, f) // returns: no step waited, and the end gave up
+	<-asked
+	if !strings.Contains(lines.String(), "warning: the progress could not be reported") || !strings.Contains(lines.String(), "deadline exceeded") {
+		t.Errorf("said %s", lines.String())
+	}
+}
+
+// shared is written by the apply and by whoever reports it.
+type shared struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
