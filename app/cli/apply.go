@@ -75,11 +75,11 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 		return err
 	}
 	f := h.follow(ctx, o.FollowOptions, reports.Run{Repo: c.site.Repo.FullName(), Env: where.env, Stage: string(report.Apply)})
-	kept.next, in.Journal = f, kept
+	kept.next, in.Journal, in.Resume = f, kept, kept.record
 	if o.ProgressJSON {
 		in.Progress = nil
 	}
-	a, err := h.applyUntilSettled(ctx, c, stage, in, kept)
+	a, err := h.applyUntilSettled(ctx, c, stage, in)
 	f.close()
 	if a == nil {
 		return err
@@ -114,14 +114,14 @@ func someCommit(rev string) bool {
 // applyUntilSettled applies, and applies once more at once where the stage says
 // that a fresh plan is due: a member was held until what it reads was applied.
 // The stage bounds how often.
-func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput, kept *keptRecord) (*usecase.Apply, error) {
+func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecase.Stage, in usecase.ApplyInput) (*usecase.Apply, error) {
 	var before []string // components applied by earlier passes
 	for {
 		dir, remove, err := c.runDir()
 		if err != nil {
 			return nil, err
 		}
-		in.Dir, in.Resume = dir, kept.record
+		in.Dir = dir
 		var a *usecase.Apply
 		err = h.whenFree(ctx, func() (err error) { a, err = stage.Apply(ctx, in); return err })
 		remove()
@@ -131,7 +131,7 @@ func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecas
 		if err != nil || !a.Fresh {
 			return a, err
 		}
-		in.Earlier = a
+		in.Earlier, in.Resume = a, nil
 		h.progress("planning again: " + freshReason(a))
 		before = appliedBy(a, before)
 		in.Commit = a.Report.Head

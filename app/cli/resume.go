@@ -40,7 +40,7 @@ type keptRecord struct {
 	next   usecase.Journal
 	path   string
 	key    sealed.Key
-	record *resume.Record // as read, then as last written; nil for none
+	record *resume.Record // as read, nil for none
 }
 
 // keepRecord reads the record that is there. One that can't be read counts as none
@@ -83,15 +83,13 @@ func (h *Host) keepRecord(ctx context.Context, o ResumeOptions) (*keptRecord, er
 // starts, and again as each one settles and at the end.
 func (k *keptRecord) Save(ctx context.Context, a *usecase.Apply) error {
 	if k.path != "" && len(a.State.Members) > 0 {
-		r := a.ResumeRecord()
-		text, err := r.JSON()
+		text, err := a.ResumeRecord().JSON()
 		if err != nil {
 			return err
 		}
 		if err := k.key.Write(k.path, recordPurpose, text); err != nil {
 			return err
 		}
-		k.record = &r
 	}
 	return k.next.Save(ctx, a)
 }

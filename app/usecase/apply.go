@@ -33,9 +33,10 @@ type ApplyInput struct {
 	// the command line may; neither can loosen the declaration.
 	Gate          string
 	RequireReview bool
-	// Earlier is the apply of this env before, when it asked for a fresh one.
+	// Earlier is the apply of this env before, where it is kept.
 	Earlier *Apply
-	// Resume is the record of an apply that stopped part way, nil for none.
+	// Resume is the record of an apply that stopped part way, where a file is what is
+	// kept of it; nil for none.
 	Resume   *resume.Record
 	Dir      string // of this apply, kept until it is over
 	Journal  Journal
@@ -63,6 +64,8 @@ type Apply struct {
 	Merges []record.Merge `json:"merges,omitempty"` // of the range, newest first
 	// Before is what the apply before this one, of the same commit, came to.
 	Before Before `json:"before"`
+	// Stopped is how far the apply before it came, as long as it has not started.
+	Stopped *resume.Record `json:"stopped,omitempty"`
 	// Round is the last round that opened; the main pass is round 1.
 	Round int `json:"round"`
 	// Waits says what it waits for, where no round's row says it all.
@@ -155,7 +158,7 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Round: 1}
+	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Stopped: in.stopped(), Round: 1}
 	a.Op = project.OpGreen(t.commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, nil, err
@@ -260,13 +263,17 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 		return err
 	}
 	if uncovered := a.withoutHoles(covered).Uncovered(); len(uncovered) > 0 {
-		if inRound, err := a.keepForRound(snap, &state, uncovered); err != nil {
+		inRound, err := a.keepForRound(snap, &state, uncovered)
+		switch {
+		case err != nil:
 			return err
-		} else if !inRound {
+		case !inRound:
 			a.Warnings = append(a.Warnings, unused...)
 			return st.decideGate(ctx, in, t, a, covered)
 		}
+		unused = nil // the round is what was left to ask for
 	}
+	a.Warnings = append(a.Warnings, unused...)
 	a.State = state
 	a.allow(record.ViaMerges, coveringOf(covered))
 	return nil

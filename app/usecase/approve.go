@@ -31,6 +31,7 @@ type gateAt struct {
 type place struct {
 	change engine.Change // zero for a commit comment
 	gates  []gateAt
+	under  []revocation // gates that the newest applies run or ran under
 }
 
 // candidates are the gates a comment can speak to: those of the open pull
@@ -53,6 +54,9 @@ func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.Comme
 	}
 	for _, run := range runs {
 		a := run.Apply
+		for _, g := range a.opened() {
+			at.under = append(at.under, revocation{prefix: a.Prefix, Act: gate.Act{Op: a.Op, Gate: g.Gate, Env: a.Policy.Env.Name}})
+		}
 		waits, pass, ok := a.Waiting()
 		if !ok {
 			continue
@@ -322,92 +326,6 @@ func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, com
 		return append(files, ledger.File{Path: gate.Path(g.prefix, g.report.Op), Content: line.Line(), Append: true}), nil
 	})
 	return kind, revoked, err
-}
-
-// revoke takes back every approval of the gates a comment speaks to, for good
-// (decision 6). It works whether or not anything waits.
-func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
-	at, err := c.candidates(ctx, site, comment.Ref)
-	if err != nil {
-		return answer{}, err
-	}
-	acts, err := c.revocations(ctx, site, at, cmd)
-	if err != nil {
-		return answer{}, err
-	}
-	if len(acts) == 0 {
-		return refusal(note.NothingWaits, note.Refused{}), nil
-	}
-	for _, act := range acts {
-		act.By, act.URL, act.Origin = site.Repo.Instance.Principal(comment.Author.Login), comment.URL, "forge"
-		act.At = stampOf(comment)
-		if _, err := c.Revoke(ctx, site, act.prefix, act.Act); err != nil {
-			return answer{}, err
-		}
-	}
-	if err := c.raise(ctx, site, at); err != nil {
-		return answer{}, err
-	}
-	reply := ""
-	if comment.Ref.Kind == engine.Review {
-		reply = note.Accepted(cmd, acts[0].Op, acts[0].Gate, digest.Digest{})
-	}
-	return answer{reply: reply, rule: "revocation"}, nil
-}
-
-type revocation struct {
-	gate.Act
-	prefix string
-}
-
-// revocations are the gates to revoke at: the ones that wait here, and on a
-// pull request its own in every env, merged or not.
-func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd command.Command) ([]revocation, error) {
-	var out []revocation
-	add := func(prefix, op, gateName, env string) {
-		if cmd.Op != "" && (cmd.Op != op || cmd.Gate != gateName) {
-			return
-		}
-		for _, r := range out {
-			if r.Op == op && r.Gate == gateName && r.Env == env {
-				return
-			}
-		}
-		out = append(out, revocation{prefix: prefix, Act: gate.Act{Op: op, Gate: gateName, Env: env}})
-	}
-	for _, g := range at.gates {
-		add(g.prefix, g.report.Op, g.report.Gate, g.policy.Env.Name)
-	}
-	if at.change.Number == 0 {
-		return out, nil
-	}
-	d, _, err := site.boundNow(ctx, at.change.BaseBranch)
-	if err != nil {
-		return out, unlessGone(err)
-	}
-	for _, p := range d.places(at.change.BaseBranch, c.DefaultEnv) {
-		add(prefixOf(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
-	}
-	return out, nil
-}
-
-// Revoke appends a revocation. Doing it again with the same address writes
-// nothing.
-func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
-	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		lines, err := gateLines(snap, prefix, act.Op)
-		if err != nil {
-			return nil, err
-		}
-		if gate.Revoked(lines, act) {
-			return nil, nil
-		}
-		line, err := gate.NewRevocation(act, lines, st.Now())
-		if err != nil {
-			return nil, err
-		}
-		return []ledger.File{{Path: gate.Path(prefix, act.Op), Content: line.Line(), Append: true}}, nil
-	})
 }
 
 // raise settles what an act can have changed.

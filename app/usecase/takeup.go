@@ -14,13 +14,13 @@ import (
 	"github.com/chant-bot/chant/engine/run"
 )
 
-// takeUp carries on the apply whose record was handed in, when it is accepted:
+// takeUp carries on the apply that stopped part way, when its record is accepted:
 // what applied is not applied again, and the rest applies under the approvals that
 // one had (pr-loop §5.12, decision 13). Taken says that it decided. A record that
 // is refused changes nothing, and what follows decides as if there were none: unused
-// says why, for where that asks more of anybody.
+// says why, where a record was handed in.
 func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, snap *ledger.Snapshot, merges []cover.Merge) (taken bool, unused []string, err error) {
-	r := in.Resume
+	r := in.stopped()
 	if r == nil || r.Empty() {
 		return false, nil, nil
 	}
@@ -33,10 +33,26 @@ func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, 
 		approved.Merges = merges
 		var covered cover.Report
 		if covered, reason = r.Accept(a.Set.afresh(), approved); reason == "" {
-			return true, nil, st.carryOn(ctx, in, t, a, covered, who)
+			return true, nil, st.carryOn(ctx, in, t, a, *r, covered, who)
 		}
 	}
+	if in.Resume == nil {
+		return false, nil, nil
+	}
 	return false, []string{"the resume record is not used: " + reason + ". Everything is planned and decided anew"}, nil
+}
+
+// stopped is how far the apply came that this one may carry on: by the record that
+// was handed in, else by what is kept of the apply before.
+func (in ApplyInput) stopped() *resume.Record {
+	switch {
+	case in.Resume != nil || in.Earlier == nil:
+		return in.Resume
+	case in.Earlier.Passes() == nil: // it failed to plan, or waited
+		return in.Earlier.Stopped
+	}
+	r := in.Earlier.ResumeRecord()
+	return &r
 }
 
 func (a *Apply) place() resume.Place {
@@ -84,8 +100,7 @@ func (st *Stage) stillApproved(ctx context.Context, site *Site, snap *ledger.Sna
 }
 
 // carryOn starts the apply of what a record left.
-func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply, covered cover.Report, who []string) error {
-	r := in.Resume
+func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply, r resume.Record, covered cover.Report, who []string) error {
 	for _, m := range a.Set.Members {
 		m.Done = slices.Contains(r.Completed, m.Component)
 	}
@@ -137,7 +152,7 @@ func (p *PlanSet) reads() map[string][]resume.Read {
 func (a *Apply) ResumeRecord() resume.Record {
 	r := resume.Record{Digest: a.FanOut, PrApply: &resume.Apply{
 		Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base,
-		Digest: a.State.Digest, Via: a.State.Via, ApprovedBy: a.Report.Approval.ApprovedBy, Reads: a.Set.reads(),
+		Digest: a.State.Digest, Via: a.State.Via, ApprovedBy: a.Report.Approval.ApprovedBy, Reads: a.reads(),
 	}}
 	for _, m := range a.Merges {
 		if members := a.Covering[m.Commit]; len(members) > 0 {
@@ -153,6 +168,21 @@ func (a *Apply) ResumeRecord() resume.Record {
 		}
 	}
 	return r
+}
+
+// reads are what the approved plans read, and of what a later pass applied what it
+// read then.
+func (a *Apply) reads() map[string][]resume.Read {
+	out := a.Set.reads()
+	for _, p := range a.Later {
+		then := p.Set.reads()
+		for name, m := range p.State.Members {
+			if m.Status == run.Applied {
+				out[name] = then[name]
+			}
+		}
+	}
+	return out
 }
 
 // endOf tells whether a component applied whole, now or before, or failed.

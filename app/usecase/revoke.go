@@ -1,0 +1,114 @@
+package usecase
+
+import (
+	"context"
+	"slices"
+
+	"github.com/chant-bot/chant/comments/command"
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/forges"
+)
+
+// revoke takes back every approval of the gates a comment speaks to, for good
+// (decision 6). It works whether or not anything waits.
+func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+	at, err := c.candidates(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	acts, err := c.revocations(ctx, site, at, cmd)
+	if err != nil {
+		return answer{}, err
+	}
+	if len(acts) == 0 {
+		return refusal(note.NothingWaits, note.Refused{}), nil
+	}
+	for _, act := range acts {
+		act.By, act.URL, act.Origin = site.Repo.Instance.Principal(comment.Author.Login), comment.URL, "forge"
+		act.At = stampOf(comment)
+		if _, err := c.Revoke(ctx, site, act.prefix, act.Act); err != nil {
+			return answer{}, err
+		}
+	}
+	if err := c.raise(ctx, site, at); err != nil {
+		return answer{}, err
+	}
+	reply := ""
+	if comment.Ref.Kind == engine.Review {
+		reply = note.Accepted(cmd, acts[0].Op, acts[0].Gate, digest.Digest{})
+	}
+	return answer{reply: reply, rule: "revocation"}, nil
+}
+
+type revocation struct {
+	gate.Act
+	prefix string
+}
+
+// opened are the gates whose approvals the apply rests on, of every pass.
+func (a *Apply) opened() []Opened {
+	out := slices.Clone(a.Gates)
+	for _, p := range a.Later {
+		out = append(out, p.Gates...)
+	}
+	return out
+}
+
+// revocations are the gates to revoke at: the ones that wait here or that an apply
+// runs under, or ran and may be carried on under, and on a pull request its own in
+// every env, merged or not.
+func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd command.Command) ([]revocation, error) {
+	var out []revocation
+	add := func(prefix, op, gateName, env string) {
+		if cmd.Op != "" && (cmd.Op != op || cmd.Gate != gateName) {
+			return
+		}
+		for _, r := range out {
+			if r.Op == op && r.Gate == gateName && r.Env == env {
+				return
+			}
+		}
+		out = append(out, revocation{prefix: prefix, Act: gate.Act{Op: op, Gate: gateName, Env: env}})
+	}
+	for _, g := range at.gates {
+		add(g.prefix, g.report.Op, g.report.Gate, g.policy.Env.Name)
+	}
+	for _, u := range at.under {
+		add(u.prefix, u.Op, u.Gate, u.Env)
+	}
+	if at.change.Number == 0 {
+		return out, nil
+	}
+	d, _, err := site.boundNow(ctx, at.change.BaseBranch)
+	if err != nil {
+		return out, unlessGone(err)
+	}
+	for _, p := range d.places(at.change.BaseBranch, c.DefaultEnv) {
+		add(prefixOf(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
+	}
+	return out, nil
+}
+
+// Revoke appends a revocation. Doing it again with the same address writes
+// nothing.
+func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
+	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		lines, err := gateLines(snap, prefix, act.Op)
+		if err != nil {
+			return nil, err
+		}
+		if gate.Revoked(lines, act) {
+			return nil, nil
+		}
+		line, err := gate.NewRevocation(act, lines, st.Now())
+		if err != nil {
+			return nil, err
+		}
+		return []ledger.File{{Path: gate.Path(prefix, act.Op), Content: line.Line(), Append: true}}, nil
+	})
+}
