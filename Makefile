@@ -47,7 +47,7 @@ conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, Gi
 
 .PHONY: e2e
 e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea
-	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/mutants ./engine/model ./app/gitea ./webhooks/... ./forges/forgejo
+	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/mutants ./engine/model ./app/gitea ./app/httpd ./webhooks/... ./forges/forgejo
 
 .PHONY: check
 check: format vet lint race ## Format, vet, lint and race tests
