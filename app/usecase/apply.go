@@ -271,6 +271,7 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 			a.Warnings = append(a.Warnings, unused...)
 			return st.decideGate(ctx, in, t, a, covered)
 		}
+		a.Report.Resumed = a.doneBefore()
 		unused = nil // the round is what was left to ask for
 	}
 	a.Warnings = append(a.Warnings, unused...)

@@ -80,6 +80,23 @@ func (a *Apply) followRecord(r *resume.Record) {
 	}
 }
 
+// doneBefore are the components of which earlier applies of the commit applied a
+// member that has nothing to apply now; nil for none.
+func (a *Apply) doneBefore() *report.Resumed {
+	var names []string
+	nothing := a.Set.Nothing()
+	for name, m := range a.Set.Members {
+		if m.Done && nothing[name] && !slices.Contains(names, m.Component) {
+			names = append(names, m.Component)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return &report.Resumed{Applied: names}
+}
+
 // stillApproved asks the gate, without a word to it, whether its approval of the
 // record's digest stands, and reads what was approved from the ledger.
 func (st *Stage) stillApproved(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, r resume.Record) (approved resume.Approved, who []string, err error) {
