@@ -18,6 +18,7 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/terraform/testprovider"
 	plans "github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
 )
@@ -42,7 +43,30 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := mirror.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// mirror holds the test provider.
+var mirror testprovider.Mirror
+
+// mirrored makes it a driver's only source of providers.
+func mirrored(t *testing.T) func(*Config) {
+	t.Helper()
+	dir := mustMirror(t)
+	return func(c *Config) { c.Mirror = dir }
+}
+
+func mustMirror(t *testing.T) string {
+	t.Helper()
+	dir, err := mirror.Dir(context.Background()) // it is everybody's, beyond one test
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // saved is what a server stores of a plan before it applies it.

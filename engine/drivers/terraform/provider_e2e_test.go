@@ -4,11 +4,8 @@ package terraform
 
 import (
 	"context"
-	"fmt"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,30 +13,6 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 )
-
-// mirror builds the test provider into a filesystem mirror, once a test run.
-var mirror = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "chant-mirror-")
-	if err != nil {
-		return "", err
-	}
-	pkg := filepath.Join(dir, "example.test/chant/probe/1.0.0", runtime.GOOS+"_"+runtime.GOARCH)
-	build := osexec.Command("go", "build", "-trimpath", "-o", filepath.Join(pkg, "terraform-provider-probe_v1.0.0"), ".")
-	build.Dir = "testdata/provider"
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the test provider: %w: %s", err, out)
-	}
-	return dir, osexec.Command("chmod", "-R", "a+rX", dir).Run()
-})
-
-func mustMirror(t *testing.T) string {
-	t.Helper()
-	dir, err := mirror()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 const probeRoot = `terraform {
   backend "local" {}
