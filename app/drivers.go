@@ -74,7 +74,7 @@ func (d *drivers) settings(repo engine.Repo, env, binary string, kind usecase.Cr
 	return terraform.Config{
 		Binary: binary, StateDir: filepath.Join(d.config.StateDir, "locks"),
 		Scope: repo.Key() + " " + env, Wall: d.wall, Pool: d.pools[kind], Limits: exec.DefaultLimits(),
-		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind),
+		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind), Mirror: d.config.ProviderMirror,
 	}
 }
 

@@ -35,9 +35,10 @@ func prerequisites(c *config.Config) error {
 		errs = append(errs, fmt.Errorf("terraform: %w; install it, or set this to the name or path of a terraform or tofu", err))
 	}
 	for i, path := range c.WritablePaths {
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			errs = append(errs, fmt.Errorf("writablePaths[%d]: %s is no directory; make it, or take it out", i, path))
-		}
+		errs = append(errs, under(fmt.Sprintf("writablePaths[%d]", i), isDirectory(path)))
+	}
+	if c.ProviderMirror != "" {
+		errs = append(errs, under("providerMirror", isDirectory(c.ProviderMirror)))
 	}
 	for i, set := range c.Credentials {
 		errs = append(errs,
@@ -45,6 +46,13 @@ func prerequisites(c *config.Config) error {
 			under(fmt.Sprintf("credentials[%d].apply", i), available(set.Apply)))
 	}
 	return errors.Join(errs...)
+}
+
+func isDirectory(path string) error {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is no directory; make it, or take it out", path)
+	}
+	return nil
 }
 
 // available tells why a set cannot be handed out. A command is found, not run: it

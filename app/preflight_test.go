@@ -19,6 +19,7 @@ func unprepared(t *testing.T) *config.Config {
 	c := config.Default()
 	c.StateDir, c.Isolation, c.Terraform = dir, "moat", filepath.Join(dir, "terraform")
 	c.WritablePaths = []string{filepath.Join(dir, "state")}
+	c.ProviderMirror = filepath.Join(dir, "providers")
 	c.Credentials = []config.Credentials{{
 		Repository: "acme/infra", Env: "prod",
 		Plan:  config.CredentialsSet{File: filepath.Join(dir, "plan.env")},
@@ -38,6 +39,7 @@ func TestAllThatIsMissingIsSaidBeforeTheServerStarts(t *testing.T) {
 		`isolation: isolation "moat" is unknown`,
 		"terraform: " + c.Terraform + " does not exist; install it",
 		"writablePaths[0]: " + c.WritablePaths[0] + " is no directory; make it",
+		"providerMirror: " + c.ProviderMirror + " is no directory; make it",
 		"credentials[0].plan: reading credentials: open " + c.Credentials[0].Plan.File,
 		"credentials[0].apply: the command " + c.Credentials[0].Apply.Command[0] + " cannot be found",
 	} {

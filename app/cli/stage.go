@@ -26,10 +26,11 @@ import (
 
 // RunOptions say how code of the repository is run.
 type RunOptions struct {
-	Isolation string   `placeholder:"KIND" help:"Wall around planned code: auto, bwrap, systemd, user or none. Default: auto; in CI, where the runner is the wall, none when no wall works there."`
-	Terraform string   `env:"CHANT_TERRAFORM" placeholder:"BINARY" help:"terraform or tofu, a name on PATH or a path, instead of the one the project names."`
-	Writable  []string `env:"CHANT_WRITABLE" placeholder:"DIR" help:"Directory outside the checkout that planned code may write, such as one of local state. May be repeated."`
-	PassEnv   []string `env:"CHANT_PASS_ENV" placeholder:"NAME" help:"Environment variables handed to terraform, names or patterns such as AWS_*, instead of the default list of providers' variables."`
+	Isolation      string   `placeholder:"KIND" help:"Wall around planned code: auto, bwrap, systemd, user or none. Default: auto; in CI, where the runner is the wall, none when no wall works there."`
+	Terraform      string   `env:"CHANT_TERRAFORM" placeholder:"BINARY" help:"terraform or tofu, a name on PATH or a path, instead of the one the project names."`
+	Writable       []string `env:"CHANT_WRITABLE" placeholder:"DIR" help:"Directory outside the checkout that planned code may write, such as one of local state. May be repeated."`
+	ProviderMirror string   `env:"CHANT_PROVIDER_MIRROR" placeholder:"DIR" help:"Directory of providers, laid out as the planner's filesystem mirror, which is then the only place they come from. Default: each from its registry."`
+	PassEnv        []string `env:"CHANT_PASS_ENV" placeholder:"NAME" help:"Environment variables handed to terraform, names or patterns such as AWS_*, instead of the default list of providers' variables."`
 }
 
 // stage makes the use cases of one command. Plans and applies work on files
@@ -51,6 +52,9 @@ func (h *Host) stageWith(ctx context.Context, c *checkout, o RunOptions, default
 	d.readable = namedFiles(slices.Concat(d.env, credentials))
 	for _, dir := range o.Writable {
 		d.writable = append(d.writable, h.path(dir))
+	}
+	if o.ProviderMirror != "" {
+		d.mirror = h.path(o.ProviderMirror)
 	}
 	return &usecase.Stage{
 		Drivers: d, Credentials: credentials, Dir: filepath.Join(c.state, "runs"),
@@ -84,6 +88,7 @@ type drivers struct {
 	wall     exec.Wall
 	pool     *exec.Pool
 	writable []string
+	mirror   string
 	readable []string
 	env      []string
 
@@ -118,7 +123,7 @@ func (d *drivers) For(_ engine.Repo, env, binary string, kind usecase.Credential
 	made, err := terraform.New(terraform.Config{
 		Binary: binary, StateDir: filepath.Join(d.state, "locks"), Scope: "checkout " + env,
 		Wall: d.wall, Pool: d.pool, Limits: exec.DefaultLimits(), Env: d.env,
-		Writable: d.writable, ReadOnly: d.readable, CacheDir: d.cacheDir(env, kind),
+		Writable: d.writable, ReadOnly: d.readable, CacheDir: d.cacheDir(env, kind), Mirror: d.mirror,
 	})
 	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return nil, engine.Tell(fmt.Errorf("%w; install it, or name another with --terraform", told))

@@ -20,28 +20,29 @@ import (
 // value that is one text, number or list of texts can also come from the
 // environment variable Fields names.
 type Config struct {
-	Listen        string          `yaml:"listen" help:"Address to serve HTTP on."`
-	ExternalURL   string          `yaml:"externalUrl" help:"Address people and the forge reach this server at, without a path at its end. Links in notes and statuses start with it."`
-	StateDir      string          `yaml:"stateDir" help:"Directory for the database, clones, worktrees and plans. Nothing else may write there."`
-	Database      string          `yaml:"database" help:"Path of an SQLite database, or the postgres:// URL of a PostgreSQL database, without its password. Empty: chant.db in the state directory."`
-	DBPassword    Secret          `yaml:"databasePassword" help:"Password of the PostgreSQL database's user."`
-	Repositories  []string        `yaml:"repositories" help:"Repositories served, as owner/name or host/owner/name. Required: anyone may install a public app, only these are listened to."`
-	DefaultEnv    string          `yaml:"defaultEnv" help:"Environment of a repository that declares none."`
-	GitHub        Forge           `yaml:"github" help:"The connection to GitHub."`
-	GitLab        Forge           `yaml:"gitlab" help:"The connection to GitLab."`
-	Forgejo       Forge           `yaml:"forgejo" help:"The connection to Forgejo or Gitea."`
-	OtherForges   OtherForges     `yaml:"otherForges" help:"Further servers of the same kinds."`
-	Credentials   []Credentials   `yaml:"credentials" help:"What plans and applies may use, per repository and environment. None configured means none."`
-	Isolation     string          `yaml:"isolation" help:"Wall around code of a repository: auto takes the first that works of bwrap, systemd and user; none means no wall and must be said."`
-	WritablePaths []string        `yaml:"writablePaths" help:"Absolute paths outside the worktree that planned code may write, such as a local state directory. Never the state directory."`
-	Workers       int             `yaml:"workers" help:"Plans that run at the same time, and as many applies beside them."`
-	Terraform     string          `yaml:"terraform" help:"terraform or tofu: a name on PATH or an absolute path."`
-	Deliveries    Deliveries      `yaml:"deliveries" help:"What is kept of webhook deliveries."`
-	Pages         Pages           `yaml:"pages" help:"The pages for people."`
-	Reports       Reports         `yaml:"reports" help:"Runs elsewhere that report here what they do."`
-	SweepInterval Duration        `yaml:"sweepInterval" help:"How often everything open is looked at again, in case a delivery was lost."`
-	LogLevel      string          `yaml:"logLevel" help:"debug, info, warn or error."`
-	allowed       map[string]bool // of repositories, by foldRepo
+	Listen         string          `yaml:"listen" help:"Address to serve HTTP on."`
+	ExternalURL    string          `yaml:"externalUrl" help:"Address people and the forge reach this server at, without a path at its end. Links in notes and statuses start with it."`
+	StateDir       string          `yaml:"stateDir" help:"Directory for the database, clones, worktrees and plans. Nothing else may write there."`
+	Database       string          `yaml:"database" help:"Path of an SQLite database, or the postgres:// URL of a PostgreSQL database, without its password. Empty: chant.db in the state directory."`
+	DBPassword     Secret          `yaml:"databasePassword" help:"Password of the PostgreSQL database's user."`
+	Repositories   []string        `yaml:"repositories" help:"Repositories served, as owner/name or host/owner/name. Required: anyone may install a public app, only these are listened to."`
+	DefaultEnv     string          `yaml:"defaultEnv" help:"Environment of a repository that declares none."`
+	GitHub         Forge           `yaml:"github" help:"The connection to GitHub."`
+	GitLab         Forge           `yaml:"gitlab" help:"The connection to GitLab."`
+	Forgejo        Forge           `yaml:"forgejo" help:"The connection to Forgejo or Gitea."`
+	OtherForges    OtherForges     `yaml:"otherForges" help:"Further servers of the same kinds."`
+	Credentials    []Credentials   `yaml:"credentials" help:"What plans and applies may use, per repository and environment. None configured means none."`
+	Isolation      string          `yaml:"isolation" help:"Wall around code of a repository: auto takes the first that works of bwrap, systemd and user; none means no wall and must be said."`
+	WritablePaths  []string        `yaml:"writablePaths" help:"Absolute paths outside the worktree that planned code may write, such as a local state directory. Never the state directory."`
+	ProviderMirror string          `yaml:"providerMirror" help:"Absolute path of a directory of providers, laid out as the planner's filesystem mirror, which is then the only place they come from. Empty: each from its registry."`
+	Workers        int             `yaml:"workers" help:"Plans that run at the same time, and as many applies beside them."`
+	Terraform      string          `yaml:"terraform" help:"terraform or tofu: a name on PATH or an absolute path."`
+	Deliveries     Deliveries      `yaml:"deliveries" help:"What is kept of webhook deliveries."`
+	Pages          Pages           `yaml:"pages" help:"The pages for people."`
+	Reports        Reports         `yaml:"reports" help:"Runs elsewhere that report here what they do."`
+	SweepInterval  Duration        `yaml:"sweepInterval" help:"How often everything open is looked at again, in case a delivery was lost."`
+	LogLevel       string          `yaml:"logLevel" help:"debug, info, warn or error."`
+	allowed        map[string]bool // of repositories, by foldRepo
 }
 
 // Credentials are the two sets of one repository and environment. A plan runs

@@ -105,7 +105,10 @@ func (c *Config) walls(v *validator) {
 		v.check(filepath.IsAbs(path), key, "want an absolute path")
 		v.check(!overlaps(path, c.StateDir), key, "%s and the state directory overlap: planned code could write our state", path)
 		v.check(c.onPostgres() || !overlaps(path, c.databasePath()), key, "%s holds the database", path)
+		v.check(c.ProviderMirror == "" || !overlaps(path, c.ProviderMirror), key, "%s and providerMirror overlap: planned code could write the providers that apply", path)
 	}
+	v.check(c.ProviderMirror == "" || filepath.IsAbs(c.ProviderMirror), "providerMirror", "want an absolute path")
+	v.check(c.ProviderMirror == "" || !overlaps(c.ProviderMirror, c.StateDir), "providerMirror", "%s and the state directory overlap: planned code could read our state", c.ProviderMirror)
 }
 
 func (c *Config) credentials(v *validator) {
