@@ -124,17 +124,17 @@ const (
 // GroupOutcome is how an apply of a group ended.
 type GroupOutcome struct {
 	// Unknown and Moved are as Outcome's, for the group's one apply.
-	Unknown bool
-	Moved   bool
-	Error   string          // for people; empty when every member ended well
-	Members []MemberOutcome // as in the target
-	Fault   error           `json:"-"` // as Outcome's
+	Unknown bool            `json:"unknown"`
+	Moved   bool            `json:"moved"`
+	Error   string          `json:"error"`   // for people; empty when every member ended well
+	Members []MemberOutcome `json:"members"` // as in the target
+	Fault   error           `json:"-"`       // as Outcome's
 }
 
 // MemberOutcome is how one member of a group ended.
 type MemberOutcome struct {
-	Member  string
-	Status  MemberStatus
-	Error   string            // for people; empty when it ended well
-	Outputs map[string]Output // that stand after it
+	Member  string            `json:"member"`
+	Status  MemberStatus      `json:"status"`
+	Error   string            `json:"error"` // for people; empty when it ended well
+	Outputs map[string]Output `json:"-"`     // that stand after it; secrets may be among them
 }

@@ -113,6 +113,7 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 	out, err := grp.settle(ctx, p, j, end)
 	if err != nil { // it was tried, so that is an outcome
 		out = grp.unseen(p)
+		out.Error += "; what is known of its states is in the journal " + grp.g.journal(p.Target).path
 		out.Fault = err
 	}
 	return out, nil

@@ -81,7 +81,7 @@ func TestWhyAMemberIsPlannedOutsideItsGroup(t *testing.T) {
 		},
 		"plan: one member alone fails": {
 			files: map[string]string{"roots/net/bad.tf": "resource \"terraform_data\" \"x\" {\n"},
-			want:  []string{"net plan: root net: terraform init"},
+			want:  []string{"net plan: root net: "},
 		},
 		"reads: an output that is not declared": {
 			change: func(_ *site, t *engine.GroupTarget) { t.Members[1].Reads[0].Output = "gone.id" },

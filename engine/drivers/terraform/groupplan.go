@@ -129,16 +129,9 @@ func (grp *group) rootText(all []*surveyed) (string, *engine.GroupFallback, erro
 				return "", &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackReads, Reason: fmt.Sprintf("%s declares no output %s", r.Member, output)}, nil
 			}
 		}
-		var arguments map[string]string
-		given, err := m.given(ids)
-		if err == nil {
-			arguments, err = all[i].config.Arguments(given)
-		}
-		if read, ok := errors.AsType[*composed.ReadError](err); ok {
-			return "", &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackReads, Reason: read.Error()}, nil
-		}
-		if err != nil {
-			return "", &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackPlan, Reason: err.Error()}, nil
+		arguments, fallback := m.arguments(ids, all[i].config)
+		if fallback != nil {
+			return "", fallback, nil
 		}
 		source, err := filepath.Rel(grp.root.dir, m.w.dir)
 		if err != nil {
@@ -151,6 +144,22 @@ func (grp *group) rootText(all []*surveyed) (string, *engine.GroupFallback, erro
 		calls = append(calls, call)
 	}
 	return composed.Root(calls), nil, nil
+}
+
+// arguments are the expressions of the member's module call.
+func (m *member) arguments(ids map[string]string, config composed.Config) (map[string]string, *engine.GroupFallback) {
+	var arguments map[string]string
+	given, err := m.given(ids)
+	if err == nil {
+		arguments, err = config.Arguments(given)
+	}
+	if read, ok := errors.AsType[*composed.ReadError](err); ok {
+		return nil, &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackReads, Reason: read.Error()}
+	}
+	if err != nil {
+		return nil, &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackPlan, Reason: err.Error()}
+	}
+	return arguments, nil
 }
 
 // given is what the member's variables would get in a root of its own.

@@ -44,7 +44,8 @@ func TestAGroupUsesEachMembersOwnProviders(t *testing.T) {
 		t.Fatalf("%s: %+v", statuses(out), out)
 	}
 	for name, root := range map[string]string{"net": probeMember("1.0.0", `provider "probe" {}`), "app": probeMember("1.0.0", "")} {
-		s.write(s.checkout, map[string]string{"roots/" + name + "/main.tf": root[:strings.Index(root, "resource")] + "output \"value\" {\n  value = \"\"\n}\n"})
+		before, _, _ := strings.Cut(root, "resource")
+		s.write(s.checkout, map[string]string{"roots/" + name + "/main.tf": before + "output \"value\" {\n  value = \"\"\n}\n"})
 	}
 	target.RunDir = shortDir(t)
 	p := s.planGroup(g, target)

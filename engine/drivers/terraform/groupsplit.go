@@ -34,10 +34,7 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 	if j.Joined.IsAbsent() {
 		var err error
 		if j.Joined, err = grp.readState(); err != nil {
-			out := grp.unseen(p)
-			out.Error += "; the joined state can't be read, and what it was is in the journal " + grp.g.journal(p.Target).path
-			out.Fault = err
-			return out, nil
+			return engine.GroupOutcome{}, fmt.Errorf("after the apply of the group %s, of which the states before it are in the journal %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
 		}
 		j.Ended = grp.ended(end)
 		if err := grp.g.journal(p.Target).write(j); err != nil {
@@ -63,11 +60,16 @@ func (grp *group) unseen(p engine.PlannedGroup) engine.GroupOutcome {
 	return out
 }
 
+// killedCode is the least exit code of a process that a signal ended.
+const killedCode = 128
+
 func (grp *group) ended(end ending) ended {
 	if end.res == nil {
 		return ended{Said: "the end of the apply was not observed"}
 	}
-	e := ended{Seen: true, ExitCode: end.res.ExitCode}
+	// Killed, it may have made what it did not write down: tofu writes a state every
+	// 20 seconds only.
+	e := ended{Seen: end.res.ExitCode < killedCode, ExitCode: end.res.ExitCode}
 	if e.ExitCode != 0 {
 		e.Said = grp.root.failure(call{args: []string{"apply"}}, *end.res).Error()
 		if end.interrupted != nil {
@@ -226,13 +228,7 @@ const outcomeFile = "outcome.json"
 
 // finish notes the outcome, without its outputs, and ends the journal.
 func (grp *group) finish(p engine.PlannedGroup, out engine.GroupOutcome) error {
-	noted := out
-	noted.Members = nil
-	for _, m := range out.Members {
-		m.Outputs = nil
-		noted.Members = append(noted.Members, m)
-	}
-	text, err := json.Marshal(noted)
+	text, err := json.Marshal(out)
 	if err == nil {
 		err = writeDurably(filepath.Join(grp.t.RunDir, outcomeFile), text)
 	}

@@ -145,10 +145,10 @@ func (h *hold) await(ctx context.Context) (ended *exec.Result, err error) {
 		st, err := exec.AwaitRecovered(ctx, h.dir)
 		ends <- end{st, err}
 	}()
-	read := make(chan error, 1)
+	read := make(chan error, 1) // for one that nobody waits for
 	go func() {
 		// More than the pipe holds goes in only once some of it was read.
-		_, err := pipe.Write([]byte(strings.Repeat("\n", pipeSize())))
+		_, err := pipe.WriteString(strings.Repeat("\n", pipeSize()))
 		read <- err
 	}()
 	select {
@@ -156,7 +156,6 @@ func (h *hold) await(ctx context.Context) (ended *exec.Result, err error) {
 		return nil, errors.Join(err, pipe.Close())
 	case e := <-ends:
 		_ = pipe.Close() // ends the write
-		<-read
 		if e.err == nil && e.st.State != exec.Exited {
 			e.err = errors.New("the end of a console was not observed")
 		}

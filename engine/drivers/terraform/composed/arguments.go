@@ -170,11 +170,10 @@ func (c Config) fromReads(g Given, arguments map[string]string) error {
 // expression is the read as the calling root writes it.
 func (r Read) expression() string {
 	keys := strings.Split(r.Output, ".")
-	e := "module." + r.Call + "." + keys[0]
-	for _, key := range keys[1:] {
-		e += "[" + quote(key) + "]"
+	for i, key := range keys[1:] {
+		keys[i+1] = "[" + quote(key) + "]"
 	}
-	return e
+	return "module." + r.Call + "." + strings.Join(keys, "")
 }
 
 // leaf is an expression somewhere in a value.

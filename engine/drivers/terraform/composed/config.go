@@ -101,7 +101,7 @@ func configFiles(tree fs.FS, dir, planner string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	all := append(names, overrides...)
+	all := slices.Concat(names, overrides)
 	return slices.DeleteFunc(all, func(name string) bool {
 		tofu := strings.Replace(name, ".tf", ".tofu", 1)
 		return planner == "tofu" && tofu != name && slices.Contains(all, tofu)

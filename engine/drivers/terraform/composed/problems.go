@@ -12,7 +12,7 @@ import (
 )
 
 // fileFunctions take a path, which is relative to the directory the tool runs
-// in: the root's own, or the one above. With path.module in it it is the same.
+// in: the root's own, or the one above. One with path.module is the same in both.
 var fileFunctions = []string{
 	"file", "filebase64", "filebase64sha256", "filebase64sha512", "filemd5", "filesha1", "filesha256", "filesha512",
 	"fileexists", "fileset", "templatefile", "abspath",
