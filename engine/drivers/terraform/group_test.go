@@ -463,6 +463,23 @@ func TestAGroupsPlanIsAppliedOnce(t *testing.T) {
 	}
 }
 
+// A member may come after another that configures its providers, without reading.
+func TestAMemberOfAGroupComesAfterAnotherThatItDoesNotRead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	made := filepath.Join(s.state, "made")
+	s.write(s.checkout, map[string]string{
+		"roots/net/main.tf": backend + "provider \"terraform\" {}\nresource \"terraform_data\" \"net\" {\n  provisioner \"local-exec\" {\n    command     = \"touch " + made + "\"\n    working_dir = path.module\n  }\n}\n",
+		"roots/app/main.tf": backend + "resource \"terraform_data\" \"app\" {\n  provisioner \"local-exec\" {\n    command     = \"test -f " + made + "\"\n    working_dir = path.module\n  }\n}\n",
+	})
+	target := engine.GroupTarget{Group: "g1", RunDir: shortDir(t), Members: []engine.GroupMember{s.member("net", ""), s.member("app", "")}}
+	target.Members[1].After = []string{"net"}
+	g := s.grouper()
+	if out := s.applyGroup(g, s.planGroup(g, target)); statuses(out) != "net applied, app applied" {
+		t.Errorf("%s: %s", statuses(out), out.Error)
+	}
+}
+
 func TestAGroupOfAWorkspaceKeepsItsStatesThere(t *testing.T) {
 	t.Parallel()
 	files := groupRoots()

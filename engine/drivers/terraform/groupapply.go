@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
@@ -29,7 +30,7 @@ func (g *Grouper) ApplyGroup(ctx context.Context, p engine.PlannedGroup, sink en
 	if err := g.unused(p); err != nil {
 		return engine.GroupOutcome{}, err
 	}
-	grp, err := g.open(ctx, p.Target, sink)
+	grp, err := g.reopen(ctx, p, sink)
 	if err != nil {
 		return engine.GroupOutcome{}, err
 	}
@@ -44,6 +45,19 @@ func (g *Grouper) ApplyGroup(ctx context.Context, p engine.PlannedGroup, sink en
 	// What applied has applied, whether or not its locks can be given back.
 	out.Fault = errors.Join(out.Fault, grp.release(ctx))
 	return out, err
+}
+
+// reopen is open for what PlanGroup made a plan of.
+func (g *Grouper) reopen(ctx context.Context, p engine.PlannedGroup, sink engine.Sink) (*group, error) {
+	if len(p.Members) != len(p.Target.Members) {
+		return nil, fmt.Errorf("opening the group %s: %d plans of %d members", p.Target.Group, len(p.Members), len(p.Target.Members))
+	}
+	grp, err := g.open(ctx, p.Target, sink)
+	if err == nil && slices.ContainsFunc(grp.members, grp.sharesDir) {
+		grp.close()
+		return nil, fmt.Errorf("opening the group %s: two members have one directory", p.Target.Group)
+	}
+	return grp, err
 }
 
 // unused refuses a plan that was applied from, or begun to.
@@ -130,9 +144,6 @@ func orNone(out *engine.GroupOutcome) engine.GroupOutcome {
 // that is an outcome: nothing was started.
 func (grp *group) takeHolds(ctx context.Context, p engine.PlannedGroup) (*engine.GroupOutcome, error) {
 	err := grp.each(func(m *member) error {
-		if m.w == nil {
-			return fmt.Errorf("%s has the directory of another member", m.Target.Member)
-		}
 		if err := m.w.init(ctx, grp.sink); err != nil {
 			return err
 		}
@@ -164,9 +175,6 @@ func notStarted(p engine.PlannedGroup, why string) engine.GroupOutcome {
 // which one is not the state that was planned from.
 func (grp *group) pullAll(ctx context.Context, p engine.PlannedGroup) (j journaled, moved string, err error) {
 	j = journaled{Group: grp.t.Group, RunDir: grp.t.RunDir, Members: make([]journaledMember, len(grp.members))}
-	if len(p.Members) != len(grp.members) {
-		return j, "", fmt.Errorf("applying the group %s: %d plans of %d members", grp.t.Group, len(p.Members), len(grp.members))
-	}
 	err = grp.each(func(m *member) error {
 		i := m.at
 		config, err := composed.ReadConfig(m.w.tree.FS(), []composed.Module{{Path: filepath.ToSlash(m.w.rel), Root: true}}, m.w.d.planner)

@@ -254,7 +254,7 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	if err != nil && !notStarted {
 		return engine.GroupOutcome{}, true, fmt.Errorf("recovering the apply of the group %s: %w", p.Target.Group, err)
 	}
-	grp, err := g.open(ctx, p.Target, nil)
+	grp, err := g.reopen(ctx, p, nil)
 	if err != nil {
 		return engine.GroupOutcome{}, true, err
 	}
