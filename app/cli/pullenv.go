@@ -17,7 +17,7 @@ import (
 // PullEnvOptions are those of `chant components pr-env` (components decision 6).
 type PullEnvOptions struct {
 	PR          int    `name:"pr" env:"PR_NUMBER" placeholder:"N" required:"" help:"Number of the pull request. Its environment is pr-N."`
-	Base        string `env:"BASE_SHA" placeholder:"REF" help:"Target branch's commit the pull request merges into. Needed unless --destroy."`
+	Base        string `env:"BASE_SHA" placeholder:"REF" help:"Target branch's commit the pull request merges into. With --destroy HEAD will do."`
 	Head        string `placeholder:"REF" help:"Head of the pull request. Default: HEAD, or in a job on the forge's own merge commit the head that was merged."`
 	Destroy     bool   `help:"Destroy everything the environment has, from the commits that made it."`
 	Credentials string `env:"CHANT_PR_ENV_CREDENTIALS" placeholder:"FILE" help:"File of KEY=VALUE lines: the environment's own credentials, and the only variables its code is given."`
@@ -55,11 +55,14 @@ func (h *Host) pullEnv(ctx context.Context, o PullEnvOptions) error {
 		return err
 	}
 	in := usecase.PullEnvInput{Site: c.site, Number: o.PR, Progress: h.progress}
-	rev := "HEAD"
+	rev, base := "HEAD", o.Base
+	if base == "" {
+		base = "HEAD"
+	}
+	if in.BaseTip, err = c.resolve(ctx, base); err != nil {
+		return fmt.Errorf("--base: %w", err)
+	}
 	if !o.Destroy {
-		if in.BaseTip, err = c.resolve(ctx, o.Base); err != nil {
-			return fmt.Errorf("--base: %w", err)
-		}
 		if in.Head, err = h.head(ctx, c, PlanOptions{PR: o.PR, Head: o.Head}); err != nil {
 			return fmt.Errorf("--head: %w", err)
 		}

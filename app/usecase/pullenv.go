@@ -85,14 +85,7 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 		return nil, err
 	}
 	declared = append(declared, checkout.Workspace)
-	own := &ownEnv{in: in, taken: map[string]string{}}
-	for _, w := range declared {
-		for _, p := range w.Projects {
-			for _, root := range slices.Sorted(maps.Keys(p.Roots)) {
-				own.apart = append(own.apart, p.Roots[root])
-			}
-		}
-	}
+	own := &ownEnv{in: in, apart: declaredRoots(declared), taken: map[string]string{}}
 	policy := policyOf(declared[0].Declaration, project.Env{Name: name})
 	d, err := st.deploymentOf(DeployInput{
 		Site: in.Site, Commit: commit, Member: in.Member, Env: name, Dir: in.Dir, Progress: in.Progress,
@@ -103,6 +96,19 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 	d.own, d.gateOf = own, noGate
 	d.project.Roots = inWorkspace(d.project.Roots, name)
 	return d, nil
+}
+
+// declaredRoots are the roots of every project.
+func declaredRoots(declared []*project.Workspace) []project.Root {
+	var roots []project.Root
+	for _, w := range declared {
+		for _, p := range w.Projects {
+			for _, name := range slices.Sorted(maps.Keys(p.Roots)) {
+				roots = append(roots, p.Roots[name])
+			}
+		}
+	}
+	return roots
 }
 
 // noGate stands where nobody is asked.

@@ -40,12 +40,14 @@ type pullEnvEnd struct {
 	standing   map[string][]pullenv.Entry // by component
 	made       map[[2]string]*Deployment  // by head and base
 	components map[string]*project.Component
+	apart      []project.Root // declared now
 	result     PullEnvEnd
 }
 
 // EndPullEnv destroys everything the ledger says the environment has, each state from
 // the files of the commits that made it last, and each component after all that
-// depend on it. Head and BaseTip are not asked for: the branch may be gone.
+// depend on it. Head is not asked for, since the branch may be gone; what BaseTip
+// declares now must stay as it is too.
 func (st *Stage) EndPullEnv(ctx context.Context, in PullEnvInput) (PullEnvEnd, error) {
 	name := pullenv.Name(in.Number)
 	e := &pullEnvEnd{
@@ -63,6 +65,11 @@ func (st *Stage) EndPullEnv(ctx context.Context, in PullEnvInput) (PullEnvEnd, e
 }
 
 func (e *pullEnvEnd) run(ctx context.Context) error {
+	declared, err := e.in.declaredAtBase(ctx)
+	if err != nil {
+		return err
+	}
+	e.apart = declaredRoots(declared)
 	entries, skipped, err := readPullEnv(ctx, e.in)
 	if err != nil {
 		return err
@@ -129,7 +136,7 @@ func (e *pullEnvEnd) deployment(ctx context.Context, entry pullenv.Entry) (*Depl
 	if err != nil {
 		return nil, fmt.Errorf("%s is destroyed as %s merged into %s made it: %w; fetch both commits where they are missing", entry.Component, short(entry.Head), short(entry.Base), err)
 	}
-	d.own.ends = true
+	d.own.ends, d.own.apart = true, append(d.own.apart, e.apart...)
 	if err := d.begin(ctx, e.lease); err != nil {
 		return nil, err
 	}
