@@ -430,6 +430,26 @@ func TestAGroupThatIsNotReadyDoesNotStart(t *testing.T) {
 	}
 }
 
+func TestAGroupsSwappedPlanIsRefusedAndAppliesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	target := s.netAndApp()
+	p := s.planGroup(g, target)
+	target.RunDir = shortDir(t)
+	target.Members[1].Target.Vars["names"] = s.decode(`["other"]`)
+	if err := os.Rename(s.planGroup(g, target).File, p.File); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := g.ApplyGroup(context.Background(), p, nil); err == nil || !strings.Contains(err.Error(), "root g1 is not the one that was made") {
+		t.Errorf("it gave %+v, %v", out, err)
+	}
+	if !s.stateOf("net").IsAbsent() {
+		t.Errorf("there is a state: %s", s.stateOf("net"))
+	}
+	s.noLeftovers()
+}
+
 func TestAGroupIsRefusedWhenAStateMovedSinceItsPlan(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, groupRoots())
