@@ -22,7 +22,11 @@ import (
 
 func TestMain(m *testing.M) {
 	exec.SupervisorMain(os.Args)
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := mirror.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
 }
 
 // world is a demo world with a server in this process.

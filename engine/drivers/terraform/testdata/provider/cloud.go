@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,7 +84,11 @@ func (c cloud) wait(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = os.ReadFile(c.path(name, "on"))
+	on, err := os.Open(c.path(name, "on"))
+	if err == nil {
+		_, err = bufio.NewReader(on).ReadString('\n')
+		err = errors.Join(err, on.Close())
+	}
 	return err
 }
 
