@@ -33,12 +33,17 @@ func newCloudWorld(t *testing.T) (w *world, cloud string, tune tuning) {
 	return w, cloud, tuning{text: func(text string) string { return text + "providerMirror: " + dir + "\n" }}
 }
 
+// inCloud is the top of a root's files with targets.
+func inCloud(cloud string) string {
+	return fmt.Sprintf("terraform {\n  required_providers {\n    probe = { source = %q }\n  }\n}\nprovider \"probe\" { cloud = %q }\n", testprovider.Source, cloud)
+}
+
 // proposeTargets opens a pull request that adds targets to the root app, each made
 // after the one before.
 func (w *world) proposeTargets(cloud string, names ...string) *forgetest.Pull {
 	w.t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "terraform {\n  required_providers {\n    probe = { source = %q }\n  }\n}\nprovider \"probe\" { cloud = %q }\n", testprovider.Source, cloud)
+	b.WriteString(inCloud(cloud))
 	for i, name := range names {
 		fmt.Fprintf(&b, "resource \"probe_target\" %q {\n  name = %q\n", name, name)
 		if i > 0 {
@@ -80,6 +85,33 @@ func TestAProviderThatFailsHalfWayIsAFailedRun(t *testing.T) {
 	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
 	if !made(cloud, "second") {
 		t.Error("the rest was not made")
+	}
+}
+
+// pr-loop §7.5: the serial of a target is known when the target is made, so what reads
+// it is planned then, and takes an approval of its own.
+func TestAValueKnownOnlyAfterTheApplyTakesItsReaderARound(t *testing.T) {
+	t.Parallel()
+	w, cloud, tune := newCloudWorld(t)
+	defer w.serveTuned(tune)()
+	pr := w.proposeFiles("serial", map[string]string{
+		"roots/net/targets.tf": inCloud(cloud) + "resource \"probe_target\" \"net\" { name = \"net\" }\noutput \"serial\" { value = probe_target.net.serial }\n",
+		"roots/app/targets.tf": inCloud(cloud) + "variable \"serial\" { type = number }\nresource \"probe_target\" \"app\" {\n  name  = \"app\"\n  value = \"reads ${var.serial}\"\n}\n",
+		"app.component.json": strings.Replace(w.main("app.component.json"), `"vars": { `,
+			`"vars": { "serial": { "stackOutput": { "stack": "net", "name": "serial" } }, `, 1),
+	})
+	w.approved(pr, "pr-1")
+	merge := w.merge(pr)
+	w.green(merge)
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "approval at pr-apply-round-2")
+	if !made(cloud, "net") || made(cloud, "app") {
+		t.Errorf("net is made: %v, app: %v", made(cloud, "net"), made(cloud, "app"))
+	}
+	line := w.approveLineOf(pr, "green-"+merge[:12]+" pr-apply-round-2")
+	must(t)(w.Forge.As(w.Alice).Comment(pr, line))
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	if text, err := os.ReadFile(filepath.Join(cloud, "app.json")); err != nil || !strings.Contains(string(text), `"value":"reads 1"`) {
+		t.Errorf("app is %s, %v", text, err)
 	}
 }
 
