@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/sealed"
@@ -178,13 +179,32 @@ func (grp *group) makeRoot() error {
 	if err == nil {
 		defer func() { _ = project.Close() }()
 		dir := filepath.Join(composeDir, grp.t.Group)
-		err = errors.Join(project.RemoveAll(dir), project.MkdirAll(dir, 0o755))
+		err = errors.Join(project.RemoveAll(dir), project.MkdirAll(dir, 0o755), ownAsAround(project, composeDir, dir))
 	}
 	if err == nil {
 		err = errors.Join(os.MkdirAll(grp.t.RunDir, 0o711), grp.makeStateDir()) //nolint:gosec // others may pass through
 	}
 	if err != nil {
 		return fmt.Errorf("making the root of the group %s: %w", grp.t.Group, err)
+	}
+	return nil
+}
+
+// ownAsAround gives new directories to whom the directory they are in was given: a
+// wall by user gives a worktree away once, as a whole.
+func ownAsAround(around *os.Root, dirs ...string) error {
+	info, err := around.Stat(".")
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) == os.Geteuid() {
+		return nil
+	}
+	for _, dir := range dirs {
+		if err := around.Lchown(dir, int(st.Uid), int(st.Gid)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/exec"
 )
 
 // postgres starts a server and returns its address. It ends with the test.
@@ -65,6 +66,31 @@ func postgres(t *testing.T) string {
 		}
 	}()
 	return "postgres://chant@127.0.0.1:" + port + "/postgres?sslmode=disable"
+}
+
+func TestAGroupIsAppliedBehindEveryWall(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{exec.WallBwrap, exec.WallUser, exec.WallNone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wall, err := exec.DetectWall(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSite(t, groupRoots())
+			g := s.grouper(func(c *Config) { c.Wall = wall })
+			target := s.netAndApp()
+			for i, cidr := range []string{"10.0.0.0/8", "10.9.0.0/16"} {
+				s.write(s.checkout, map[string]string{"roots/net/net.auto.tfvars": `cidr = "` + cidr + `"` + "\n"})
+				target.RunDir = shortDir(t)
+				out := s.applyGroup(g, s.planGroup(g, target))
+				if statuses(out) != "net applied, app applied" {
+					t.Fatalf("apply %d: %s: %+v", i, statuses(out), out)
+				}
+			}
+			s.noLeftovers()
+		})
+	}
 }
 
 // Every backend that groups take in, but for the local one, of which the other

@@ -208,11 +208,12 @@ func (w *workdir) releaseAll(ctx context.Context) error {
 // push stores a state in the backend of an initialised root whose lock is held.
 func (w *workdir) push(ctx context.Context, state string) error {
 	const name = "push.tfstate"
-	if err := w.private.WriteFile(name, []byte(state), 0o600); err != nil {
+	if err := w.runDir.WriteFile(name, []byte(state), 0o600); err != nil {
 		return fmt.Errorf("writing the state of root %s: %w", w.t.Root.Name, err)
 	}
-	defer func() { _ = w.private.Remove(name) }()
-	c := call{args: []string{"state", "push", "-no-color", "-lock=false", filepath.Join(w.scratch, name)}}
+	defer func() { _ = w.runDir.Remove(name) }()
+	file := filepath.Join(w.t.RunDir, name)
+	c := call{args: []string{"state", "push", "-no-color", "-lock=false", file}, reads: []string{file}}
 	res, err := w.run(ctx, c)
 	if err != nil {
 		return err
