@@ -231,3 +231,48 @@ func TestAnApplyThatFailsHalfWayKeepsWhatItMade(t *testing.T) {
 		})
 	}
 }
+
+const readsAnother = `
+variable "value" { default = "a" }
+resource "probe_target" "own" {
+  name  = "own"
+  value = var.value
+}
+data "probe_target" "other" { name = "other" }
+data "probe_target" "late" {
+  name       = "other"
+  depends_on = [probe_target.own]
+}
+resource "probe_target" "reader" {
+  name  = "reader"
+  value = data.probe_target.other.value
+}
+resource "probe_target" "follower" {
+  name  = "follower"
+  value = data.probe_target.late.value
+}
+`
+
+// What is read while planning is part of what is approved. What is read while applying
+// was approved as a value that nobody knew.
+func TestWhatADataSourceReadsWhenIsApprovedAsThat(t *testing.T) {
+	t.Parallel()
+	s, d, c := newCloudSite(t, readsAnother)
+	c.put("other.json", `{"id":"other","value":"x","serial":1}`)
+	approved := s.plan(d)
+	want := []string{"create probe_target.follower", "create probe_target.own", "create probe_target.reader", "read data.probe_target.late"}
+	if diff := cmp.Diff(want, entries(approved)); diff != "" {
+		t.Fatalf("what is approved (-want +got):\n%s", diff)
+	}
+	if v := underApproval(t, approved, s.replan(d)); v.Status != cover.Covered {
+		t.Errorf("nothing moved, and it is %s: %s", v.Status, v.Reason)
+	}
+	c.move("other", func(o map[string]any) { o["value"] = "y" })
+	if v := underApproval(t, approved, s.replan(d)); v.Status != cover.Uncovered || !strings.Contains(v.Reason, "probe_target.reader") {
+		t.Errorf("%s: %q", v.Status, v.Reason)
+	}
+	s.apply(d, approved)
+	if c.is("reader") != "x" || c.is("follower") != "y" {
+		t.Errorf("applied %s and %s", c.is("reader"), c.is("follower"))
+	}
+}
