@@ -71,6 +71,7 @@ func TestARealGiteaIsReadAndToldAsTheFakeOneIs(t *testing.T) {
 	w := journey{server: s, conn: conn, repo: repo}
 	w.head = s.commit(t, "alice", "main", "topic", "topic.tf")
 	w.number = s.open(t, "alice", "topic", "WIP: Change topic")
+	t.Run("a repository without a commit", w.empty)
 	t.Run("the change", w.change)
 	t.Run("strangers", w.strangers)
 	t.Run("reviews", w.reviews)
@@ -89,6 +90,17 @@ type journey struct {
 	repo   engine.Repo
 	number int
 	head   string
+}
+
+func (w journey) empty(t *testing.T) {
+	var made struct{ ID int64 }
+	w.server.Do(t, "boss", "POST", "orgs/acme/repos", object{"name": "new", "private": true}, &made)
+	w.server.Do(t, "boss", "PUT", "repos/acme/new/collaborators/chant", object{"permission": "admin"}, nil)
+	key := engine.Repo{Instance: w.repo.Instance, ID: made.ID, Owner: "acme", Name: "new"}
+	if open := must(w.conn.OpenChanges(t.Context(), key))(t); len(open) > 0 {
+		t.Fatalf("%+v", open)
+	}
+	w.server.Do(t, "boss", "DELETE", "repos/acme/new", nil, nil)
 }
 
 func (w journey) change(t *testing.T) {
