@@ -276,3 +276,29 @@ func TestWhatADataSourceReadsWhenIsApprovedAsThat(t *testing.T) {
 		t.Errorf("applied %s and %s", c.is("reader"), c.is("follower"))
 	}
 }
+
+// pr-loop §5.11: a replacement that failed when the old one was gone leaves a creation,
+// the half of what was approved that is still to do.
+func TestAReplacementThatFailedHalfWayLeavesACreation(t *testing.T) {
+	t.Parallel()
+	s, d, c := newCloudSite(t, strings.Replace(oneTarget, `"small"`, "var.value", 1))
+	s.apply(d, s.plan(d))
+	s.become("b")
+	approved := s.replan(d)
+	c.put("t.fails", "before create")
+	if out, err := d.Apply(context.Background(), approved, nil); err != nil || !strings.Contains(out.Error, "refuses to create t") || c.is("t") != "gone" {
+		t.Fatalf("%+v, %v; the cloud has %s", out, err, c.is("t"))
+	}
+	c.remove("t.fails")
+	rest := s.replan(d)
+	if diff := cmp.Diff([]string{"create probe_target.t"}, entries(rest)); diff != "" {
+		t.Errorf("the rest (-want +got):\n%s", diff)
+	}
+	if v := underApproval(t, approved, rest); v.Status != cover.Covered {
+		t.Errorf("%s: %q", v.Status, v.Reason)
+	}
+	s.apply(d, rest)
+	if c.is("t") != "b b" {
+		t.Errorf("the cloud has %s", c.is("t"))
+	}
+}
