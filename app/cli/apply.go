@@ -199,10 +199,8 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 	if err := h.write(o.Output, out); err != nil {
 		return errors.Join(failure, err)
 	}
-	if _, pass, ok := a.Waiting(); ok && pass.Round > 0 {
-		if err := h.keepWaiting(roundDir(o.Output, pass.Round), pass.Set.Document, pass.Set.Shown()); err != nil {
-			return errors.Join(failure, err)
-		}
+	if err := h.keepPass(o.Output, a); err != nil {
+		return errors.Join(failure, err)
 	}
 	var pulls []int
 	if a.Report.Green != nil {

@@ -137,7 +137,7 @@ func (h *Host) summary(r report.Report, dir string) {
 	for _, m := range r.Members {
 		h.sayf("  %s: %s", m.Member, memberLine(m))
 	}
-	h.rounds(r, dir)
+	h.passes(r, dir)
 	if r.Green != nil && r.Status == report.Refused {
 		for _, row := range r.Green.Cover {
 			if row.Status == report.Uncovered {

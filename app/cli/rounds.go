@@ -2,18 +2,42 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// roundDir is where the plans of a round that waits are kept, for --from.
-func roundDir(output string, round int) string {
-	return filepath.Join(output, fmt.Sprintf("round-%d", round))
+// The directories that hold the plans of a round or a wave that waits, for --from.
+func roundDir(output string, n int) string { return filepath.Join(output, fmt.Sprintf("round-%d", n)) }
+func waveDir(output string, k int) string  { return filepath.Join(output, fmt.Sprintf("wave-%d", k)) }
+
+// keepPass leaves the plans of the round or wave that an apply waits at; those of a
+// wave also where pr-loop §5.6 has them.
+func (h *Host) keepPass(output string, a *usecase.Apply) error {
+	_, pass, ok := a.Waiting()
+	switch {
+	case !ok:
+		return nil
+	case pass.Round > 0:
+		return h.keepWaiting(roundDir(output, pass.Round), pass.Set.Document, pass.Set.Shown())
+	case pass.Wave == 0:
+		return nil
+	}
+	if err := h.keepWaiting(waveDir(output, pass.Wave), pass.Set.Document, pass.Set.Shown()); err != nil {
+		return err
+	}
+	name := filepath.Join(h.path(output), fmt.Sprintf("change-set-wave-%d.json", pass.Wave))
+	if err := os.WriteFile(name, pass.Set.Document.JSON(), 0o644); err != nil { //nolint:gosec // an artifact
+		return fmt.Errorf("writing the plan of a wave: %w", err)
+	}
+	return nil
 }
 
-// rounds prints which rounds an apply came to, and what opens the one that waits.
-func (h *Host) rounds(r report.Report, dir string) {
+// passes prints which rounds and waves an apply came to, and what opens the one that
+// waits.
+func (h *Host) passes(r report.Report, dir string) {
 	for _, round := range r.Rounds {
 		h.sayf("round %d, %s:", round.Round, round.Status)
 		for _, m := range round.Members {
@@ -25,6 +49,17 @@ func (h *Host) rounds(r report.Report, dir string) {
 		if round.Status == report.WaveWaiting {
 			line := report.CommandLine(round.Op, round.Gate, round.Digest, "", false)
 			h.sayf("  to approve it: %s --from %s", line, roundDir(dir, round.Round))
+		}
+	}
+	for _, w := range r.Waves {
+		under := ""
+		if w.Via != "" {
+			under = ", under the " + string(w.Via)
+		}
+		h.sayf("wave %d, %s%s", w.Wave, w.Status, under)
+		if w.Status == report.WaveWaiting {
+			line := report.CommandLine(w.Op, w.Gate, w.Digest, "", false)
+			h.sayf("  to approve it: %s --from %s", line, waveDir(dir, w.Wave))
 		}
 	}
 }

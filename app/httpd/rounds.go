@@ -30,3 +30,17 @@ func roundsOf(rep report.Report, repo store.Repo, row store.Run, url string, dec
 	}
 	return out
 }
+
+// waveGates are the gates of an apply's waves that wait.
+func waveGates(rep report.Report, repo store.Repo, row store.Run, url string) []web.Gate {
+	var out []web.Gate
+	for _, w := range rep.Waves {
+		if w.Status != report.WaveWaiting {
+			continue
+		}
+		g := gateOf(rep, repo, row, url)
+		g.Name, g.Digest, g.Weight, g.Approve = w.Gate, w.Digest.String(), nil, w.Approve
+		out = append(out, g)
+	}
+	return out
+}

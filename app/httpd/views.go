@@ -120,6 +120,9 @@ func waiting(runs []newestRun) []web.Gate {
 				out = append(out, round.Gate)
 			}
 		}
+		if n.kept.Status != usecase.RunRunning {
+			out = append(out, waveGates(rep, n.repo, n.row, n.url())...)
+		}
 		if g := rep.Green; g == nil || g.Approve == "" || n.kept.Status == usecase.RunRunning || rep.Status != report.Refused {
 			continue
 		}
@@ -297,6 +300,7 @@ func (s *Server) runGates(r *http.Request, page *web.Run, row store.Run, repo st
 		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
 		return nil
 	}
+	page.Gates = append(page.Gates, waveGates(rep, repo, row, "")...)
 	if !waits {
 		return nil
 	}

@@ -253,7 +253,10 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	if taken || err != nil {
 		return err
 	}
-	covered := uncoverMoved(cover.ByMerges(merges, a.Set.Side(), a.Set.Nothing()), a.moved(nil))
+	covered := cover.ByMerges(merges, a.Set.Side(), a.Set.Nothing())
+	if !a.gated() {
+		covered = uncoverMoved(covered, a.moved(nil))
+	}
 	a.Report.Green.Cover = coverRows(covered)
 	if len(covered.Members) == 0 || allNothing(covered) {
 		return st.nothingToApply(ctx, in, t, a)
@@ -263,7 +266,7 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 		return err
 	}
 	if uncovered := a.withoutHoles(covered).Uncovered(); len(uncovered) > 0 {
-		inRound, err := a.keepForRound(snap, &state, uncovered)
+		inRound, err := st.keepForLater(ctx, in.Site, snap, a, &state, uncovered)
 		switch {
 		case err != nil:
 			return err

@@ -17,8 +17,13 @@ type Before struct {
 	Applied map[string][]run.InputRead `json:"applied,omitempty"`
 	// Held are those that were held back, with the reads that moved.
 	Held map[string][]run.InputRead `json:"held,omitempty"`
-	// Rounds are the rounds that opened.
+	// Rounds are the rounds that opened, and Waves the gated waves.
 	Rounds []report.Round `json:"rounds,omitempty"`
+	Waves  []report.Wave  `json:"waves,omitempty"`
+	// Gates and Covering are what the main pass applied under: gates of the op, and
+	// merges by their commit.
+	Gates    []Opened `json:"gates,omitempty"`
+	Covering []string `json:"covering,omitempty"`
 }
 
 // follow takes over where the apply before this one stopped. One of another commit,
@@ -33,13 +38,21 @@ func (a *Apply) follow(earlier *Apply) {
 	if earlier.Report.Base != a.Report.Base || earlier.Report.Gate != a.Report.Gate || earlier.Op != a.Op || earlier.Report.Env != a.Report.Env {
 		return
 	}
-	b := Before{Applied: maps.Clone(earlier.Before.Applied), Held: map[string][]run.InputRead{}}
+	b := Before{
+		Applied: maps.Clone(earlier.Before.Applied), Held: map[string][]run.InputRead{}, Waves: earlier.Report.Waves,
+		Gates: earlier.under(), Covering: slices.Clone(earlier.Before.Covering),
+	}
+	for commit := range earlier.Covering {
+		if !slices.Contains(b.Covering, commit) {
+			b.Covering = append(b.Covering, commit)
+		}
+	}
 	if b.Applied == nil {
 		b.Applied = map[string][]run.InputRead{}
 	}
 	passes := earlier.Passes()
 	if passes == nil { // it decided nothing new
-		b.Held = earlier.Before.Held
+		b.Held, b.Waves = earlier.Before.Held, earlier.Before.Waves
 	}
 	for _, p := range append([]*Pass{&earlier.Pass}, earlier.Later...) {
 		for name, m := range p.State.Members {

@@ -55,6 +55,9 @@ func (st *Stage) carryOut(ctx context.Context, in ApplyInput, a *Apply, checkout
 	if err := ex.prepare(ctx); err != nil {
 		return err
 	}
+	if err := a.keepWaves(); err != nil {
+		return err
+	}
 	if err := in.Journal.Save(ctx, a); err != nil {
 		return err
 	}

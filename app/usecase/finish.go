@@ -32,6 +32,7 @@ func (a *Apply) conclude() {
 	passes := a.Passes()
 	a.Report.Take(passes)
 	a.endRounds()
+	a.Report.Waves = a.waveRows()
 	if a.Report.Message = passes.Halted(); a.Report.Message == "" {
 		a.Report.Message = a.Waits
 	}

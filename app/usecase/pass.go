@@ -20,9 +20,18 @@ type Pass struct {
 	// and Gates what opened for it: their approvals must keep standing.
 	Covering map[string][]string `json:"covering,omitempty"`
 	Gates    []Opened            `json:"gates,omitempty"`
-	// Round is the number of the round that was asked for it, 0 for none.
+	// Round is the number of the round that was asked for it, and Wave that of the
+	// gated wave it is; 0 for none.
 	Round int `json:"round,omitempty"`
+	Wave  int `json:"wave,omitempty"`
+	// Asked is the gate of the round or wave, nil where what was approved before
+	// covers it. It is among Gates once it opened, by ApprovedBy.
+	Asked      *Opened  `json:"asked,omitempty"`
+	ApprovedBy []string `json:"approvedBy,omitempty"`
 }
+
+// waits tells that the gate of the pass is shut.
+func (p *Pass) waits() bool { return p.Asked != nil && len(p.Gates) == 0 }
 
 // Opened is a gate of the apply's op that let a pass apply.
 type Opened struct {

@@ -17,18 +17,26 @@ import (
 	"github.com/chant-bot/chant/engine/run"
 )
 
-// keepForRound holds members back that the approvals do not cover, and what
-// follows from them, when a round was asked for them before: the rest goes on, and
-// that round decides about them. Whether one was asked says the apply before, or
-// the ledger, where a gate of a round waits for exactly this plan of them.
-func (a *Apply) keepForRound(snap *ledger.Snapshot, s *run.State, uncovered []cover.Verdict) (bool, error) {
+// keepForLater holds members back that the approvals do not cover, and what follows
+// from them, when a round or a wave was asked for them before: the rest goes on, and
+// that one decides about them. Whether one was asked says the apply before, or the
+// ledger, where such a gate waits for exactly this plan of them.
+func (st *Stage) keepForLater(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, s *run.State, uncovered []cover.Verdict) (bool, error) {
 	names, held := make([]string, len(uncovered)), true
 	for i, v := range uncovered {
 		_, before := a.Before.Held[v.Member]
 		names[i], held = v.Member, held && before
 	}
 	rest := run.Passes{s}.Dependents(names)
-	if !held {
+	switch {
+	case a.gated():
+		if reason, err := st.mainStands(ctx, site, snap, a); err != nil || reason != "" {
+			return false, err
+		}
+		if asked, err := a.askedForWave(snap, s); err != nil || !held && !asked {
+			return false, err
+		}
+	case !held:
 		n, err := a.askedFor(snap, *s, rest)
 		if err != nil || n == 0 {
 			return false, err
@@ -104,17 +112,15 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	if len(held) == 0 || passes.Halted() != "" {
 		return nil, nil //nolint:nilnil // as said above
 	}
+	if a.gated() {
+		return ex.nextWave(ctx, passes)
+	}
 	ex.say("planning again what was held back: %s", strings.Join(held, ", "))
 	set, err := ex.planAgain(ctx, held)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range held {
-		if m := set.Members[name]; m.Error != "" {
-			passes.FailHeld(name, m.Error)
-		}
-	}
-	ready := without(passes.Held(), passes.Dependents(set.holes()))
+	ready := without(failUnplanned(passes, set, held), passes.Dependents(set.holes()))
 	if len(ready) == 0 {
 		a.Waits = set.valueless(passes.Held())
 		return nil, nil //nolint:nilnil // as said above
@@ -145,6 +151,17 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	return ex.askRound(ctx, set)
 }
 
+// failUnplanned ends the members that could not be planned again, and gives those of
+// the others that are still held.
+func failUnplanned(passes run.Passes, set *PlanSet, members []string) []string {
+	for _, name := range members {
+		if m := set.Members[name]; m.Error != "" {
+			passes.FailHeld(name, m.Error)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(members), func(name string) bool { return passes.Member(name).Status != run.Held })
+}
+
 // planAgain plans members of the selection that were held back.
 func (ex *execution) planAgain(ctx context.Context, members []string) (*PlanSet, error) {
 	in := ex.planInput()
@@ -172,12 +189,12 @@ func (p *PlanSet) valueless(held []string) string {
 // pass applied under it. gates are those whose approval it then rests on.
 func (ex *execution) covered(ctx context.Context, snap *ledger.Snapshot, set *PlanSet) (cover.Report, []Opened, error) {
 	a := ex.apply
-	if len(a.Gates) > 0 {
-		side, err := ex.gateSide(ctx, snap, a.Gates[0])
+	if under := a.under(); len(under) > 0 {
+		side, err := ex.gateSide(ctx, snap, under[0])
 		if err != nil {
 			return cover.Report{}, nil, err
 		}
-		return cover.ByApproved(side, set.Side(), set.Nothing()), a.Gates, nil
+		return cover.ByApproved(side, set.Side(), set.Nothing()), under, nil
 	}
 	var merges []cover.Merge
 	for _, m := range a.Merges {
@@ -224,65 +241,69 @@ func (ex *execution) coveredPass(set *PlanSet, covered cover.Report, gates []Ope
 	return p, err
 }
 
-// askRound asks the gate of the next round for a set and records that it waits, or
-// gives the pass that it opens.
+// askRound asks the gate of the next round for a set. It gives the pass that it
+// opens, nil where it waits.
 func (ex *execution) askRound(ctx context.Context, set *PlanSet) (*Pass, error) {
 	a := ex.apply
-	n := a.Round + 1
-	p := &Pass{Set: set, Round: n}
-	d, err := changeset.WaveDigest(set.Document.Members)
-	if err != nil {
+	p := &Pass{Set: set, Round: a.Round + 1}
+	moved := a.moved(set)
+	what := fmt.Sprintf("round %d of green commit %s", p.Round, short(a.Report.Head))
+	if err := ex.askGate(ctx, p, project.RoundGate(a.Policy.Env.Gate, p.Round), what, moved); err != nil {
 		return nil, err
 	}
-	opened := Opened{Gate: project.RoundGate(a.Policy.Env.Gate, n), Digest: d}
-	q, who, err := ex.question(ctx, ex.in.Site, a, opened, set)
-	if err != nil {
-		return nil, err
+	a.Report.Rounds = append(a.Report.Rounds, a.roundRow(p, moved))
+	if p.waits() {
+		a.Later = append(a.Later, p)
+		return nil, nil //nolint:nilnil // as said above
 	}
-	decision, _, warning, err := decideOrWait(ctx, ex.in.Site, a.Prefix, q, who, gate.DefaultTimeout, a.describeRound(n, set))
+	a.Round = p.Round
+	return p, nil
+}
+
+// askGate asks the gate of a round or a wave for a pass, and records there that it
+// waits. A pass that waits is held whole: moved are the reads that made it so.
+func (ex *execution) askGate(ctx context.Context, p *Pass, name, what string, moved map[string][]run.InputRead) error {
+	a := ex.apply
+	d, err := changeset.WaveDigest(p.Set.Document.Members)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	p.Asked = &Opened{Gate: name, Digest: d}
+	q, who, err := ex.question(ctx, ex.in.Site, a, *p.Asked, p.Set)
+	if err != nil {
+		return err
+	}
+	if p.State, err = a.machine(p.Set, d); err != nil {
+		return err
+	}
+	p.State.Via = record.ViaGate
+	decision, _, warning, err := decideOrWait(ctx, ex.in.Site, a.Prefix, q, who, gate.DefaultTimeout, what+": "+strings.Join(p.State.Order, ", "))
+	if err != nil {
+		return err
 	}
 	if warning != "" {
 		a.Warnings = append(a.Warnings, warning)
 	}
-	if p.State, err = a.machine(set, d); err != nil {
-		return nil, err
-	}
-	p.State.Via = record.ViaGate
-	moved := a.moved(set)
-	row := a.roundRow(n, opened, set, moved)
 	if a.opens(p, decision) {
-		p.Gates, a.Round, a.Waits = []Opened{opened}, n, ""
-		row.Status, row.ApprovedBy = report.WaveNotStarted, decision.ApprovedBy
-		a.Report.Rounds = append(a.Report.Rounds, row)
-		return p, nil
+		p.Gates, p.ApprovedBy, a.Waits = []Opened{*p.Asked}, decision.ApprovedBy, ""
+		return nil
 	}
-	row.Status, row.Approve = report.WaveWaiting, report.CommentLine(a.Op, q.Gate, d)
-	a.Report.Rounds = append(a.Report.Rounds, row)
 	a.Waits = whyShut(decision, q)
-	for _, name := range p.State.Order {
-		if err := p.State.HoldBack(name, moved[name]); err != nil {
-			return nil, err
+	for _, member := range p.State.Order {
+		if err := p.State.HoldBack(member, moved[member]); err != nil {
+			return err
 		}
 	}
-	a.Later = append(a.Later, p)
-	return nil, nil //nolint:nilnil // it waits
-}
-
-// describeRound names a round for who looks at the ledger.
-func (a *Apply) describeRound(n int, set *PlanSet) string {
-	var names []string
-	for _, m := range set.Document.Members {
-		names = append(names, m.Member)
-	}
-	return fmt.Sprintf("round %d of green commit %s: %s", n, short(a.Report.Head), strings.Join(names, ", "))
+	return nil
 }
 
 // roundRow is a round as the report says it, with what its members read.
-func (a *Apply) roundRow(n int, g Opened, set *PlanSet, moved map[string][]run.InputRead) report.Round {
-	row := report.Round{Round: n, Op: a.Op, Gate: g.Gate, Digest: g.Digest}
-	for _, m := range set.Document.Members {
+func (a *Apply) roundRow(p *Pass, moved map[string][]run.InputRead) report.Round {
+	row := report.Round{Round: p.Round, Op: a.Op, Gate: p.Asked.Gate, Digest: p.Asked.Digest, Status: report.WaveNotStarted, ApprovedBy: p.ApprovedBy}
+	if p.waits() {
+		row.Status, row.Approve = report.WaveWaiting, report.CommentLine(a.Op, p.Asked.Gate, p.Asked.Digest)
+	}
+	for _, m := range p.Set.Document.Members {
 		member := report.RoundMember{Member: m.Member, Reads: []report.Read{}}
 		for _, r := range moved[m.Member] {
 			member.Reads = append(member.Reads, report.Read{From: r.From, Output: r.Output, Planned: r.Planned, Now: r.Now})
@@ -310,15 +331,22 @@ func (a *Apply) endRounds() {
 	}
 }
 
-// approvers are the principals under whose approvals the apply ran, its rounds' too.
+// approvers are the principals under whose approvals the apply ran, those of its
+// rounds and waves too.
 func (a *Apply) approvers() []string {
 	out := slices.Clone(a.Report.Approval.ApprovedBy)
-	for _, r := range a.Report.Rounds {
-		for _, who := range r.ApprovedBy {
+	add := func(more []string) {
+		for _, who := range more {
 			if !slices.Contains(out, who) {
 				out = append(out, who)
 			}
 		}
+	}
+	for _, r := range a.Report.Rounds {
+		add(r.ApprovedBy)
+	}
+	for _, w := range a.Report.Waves {
+		add(w.ApprovedBy)
 	}
 	return out
 }

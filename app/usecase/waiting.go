@@ -25,7 +25,7 @@ func (st *Stage) ask(ctx context.Context, site *Site, snap *ledger.Snapshot, a *
 // question is what a gate of the apply's op is asked, and who judges its approvers.
 func (st *Stage) question(ctx context.Context, site *Site, a *Apply, g Opened, set *PlanSet) (gate.Query, *approvers, error) {
 	q := st.query(a.Policy, a.Op, g.Digest)
-	q.Gate = g.Gate
+	q.Gate, q.OnlyEnv = g.Gate, q.OnlyEnv && g.Gate == a.Policy.Env.Gate
 	rule, err := st.ruleAt(ctx, site, a, g.Gate, set)
 	return q, site.approvers(a.Policy.Env, rule), err
 }
@@ -67,10 +67,8 @@ func (a *Apply) Waiting() (at Opened, p *Pass, ok bool) {
 	if a.Report.Status == report.Refused && a.Report.Refusal != report.NotGreen && a.Set != nil && !a.Report.Digest.IsZero() {
 		return Opened{Gate: a.Policy.Env.Gate, Digest: a.Report.Digest}, &a.Pass, true
 	}
-	for _, r := range a.Report.Rounds {
-		if p := a.current(); p.Round == r.Round && r.Status == report.WaveWaiting {
-			return Opened{Gate: r.Gate, Digest: r.Digest}, p, true
-		}
+	if p := a.current(); p.waits() {
+		return *p.Asked, p, true
 	}
 	return at, nil, false
 }

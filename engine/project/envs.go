@@ -62,9 +62,6 @@ func (e Env) Unenforced(d *Declaration) []string {
 	if e.MinApprovals > 1 {
 		names = append(names, fmt.Sprintf("minApprovals: %d", e.MinApprovals))
 	}
-	if e.WaveGate != "" {
-		names = append(names, "waveGate: "+e.WaveGate)
-	}
 	if e.Execution != "server" && e.Execution != "" {
 		names = append(names, "execution: "+e.Execution)
 	}

@@ -66,13 +66,14 @@ func TestUnenforcedSettingsAreNamedNeverIgnored(t *testing.T) {
 		want   []string
 	}{
 		"plain":                        {env: `{"name":"p","applyOnMerge":false,"blockMerge":true,"requireReview":true,"approvers":["github:a"]}`},
-		"every one":                    {env: `{"name":"p","minApprovals":2,"waveGate":"rel","execution":"ci","approveOnReview":true}`, want: []string{"approveOnReview: true", "execution: ci", "minApprovals: 2", "waveGate: rel"}},
+		"every one":                    {env: `{"name":"p","minApprovals":2,"waveGate":"rel","execution":"ci","approveOnReview":true}`, want: []string{"approveOnReview: true", "execution: ci", "minApprovals: 2"}},
 		"identity of its gate":         {env: `{"name":"p"}`, fields: identity(`{"pr-apply":{}}`), want: []string{"identity.gates.pr-apply"}},
 		"identity of a round":          {env: `{"name":"p"}`, fields: identity(`{"pr-apply-round-2":{}}`), want: []string{"identity.gates.pr-apply-round-2"}},
 		"identity of its own gate":     {env: `{"name":"p","gate":"mine"}`, fields: identity(`{"mine":{"class":"human"},"pr-apply":{}}`), want: []string{"identity.gates.mine"}},
 		"identity of another gate":     {env: `{"name":"p"}`, fields: identity(`{"release":{}}`)},
 		"identity of a like-named one": {env: `{"name":"p"}`, fields: identity(`{"pr-apply-staging":{}}`)},
-		"identity of a wave gate":      {env: `{"name":"p","waveGate":"rel"}`, fields: identity(`{"rel":{}}`), want: []string{"identity.gates.rel", "waveGate: rel"}},
+		"identity of a wave":           {env: `{"name":"p","waveGate":"rel"}`, fields: identity(`{"rel-wave-2":{}}`), want: []string{"identity.gates.rel-wave-2"}},
+		"identity of a wave gate":      {env: `{"name":"p","waveGate":"rel"}`, fields: identity(`{"rel":{}}`), want: []string{"identity.gates.rel"}},
 		"attribution identified":       {env: `{"name":"p"}`, fields: []string{`"minReader":"0.108.0"`, `"identity":{"attribution":"identified"}`}, want: []string{"identity.attribution: identified"}},
 		"attribution any":              {env: `{"name":"p"}`, fields: []string{`"minReader":"0.108.0"`, `"identity":{"attribution":"any"}`}},
 	} {
