@@ -54,14 +54,14 @@ func (a *Apply) follow(earlier *Apply) {
 	if passes == nil { // it decided nothing new
 		b.Held, b.Waves = earlier.Before.Held, earlier.Before.Waves
 	}
-	for _, p := range append([]*Pass{&earlier.Pass}, earlier.Later...) {
-		for name, m := range p.State.Members {
-			switch {
-			case m.Status == run.Applied:
-				b.Applied[name] = p.Set.Members[name].Reads
-			case m.Status == run.Held && passes.Member(name).Status == run.Held:
-				b.Held[name] = append(b.Held[name], m.Reads...)
-			}
+	moved := earlier.moved(nil)
+	for _, m := range passes.Members() {
+		last := earlier.lastPlan(m.Member)
+		switch {
+		case m.Status == run.Applied:
+			b.Applied[m.Member] = last.Reads
+		case m.Status == run.Held || m.Status == run.Pending && last != earlier.Set.Members[m.Member]:
+			b.Held[m.Member] = moved[m.Member] // one that a halted round did not come to, too
 		}
 	}
 	for _, r := range earlier.Report.Rounds {

@@ -33,6 +33,11 @@ func (a *Apply) moved(again *PlanSet) map[string][]run.InputRead {
 			add(name, m.Reads)
 		}
 	}
+	for _, p := range a.Later {
+		for name, reads := range p.Moved {
+			add(name, reads)
+		}
+	}
 	if again != nil {
 		for name, m := range again.Members {
 			add(name, m.movedSince(a.lastPlan(name)))

@@ -28,6 +28,8 @@ type Pass struct {
 	// covers it. It is among Gates once it opened, by ApprovedBy.
 	Asked      *Opened  `json:"asked,omitempty"`
 	ApprovedBy []string `json:"approvedBy,omitempty"`
+	// Moved are the reads for which it was asked, by member.
+	Moved map[string][]run.InputRead `json:"moved,omitempty"`
 }
 
 // waits tells that the gate of the pass is shut.

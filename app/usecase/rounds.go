@@ -268,7 +268,7 @@ func (ex *execution) askGate(ctx context.Context, p *Pass, name, what string, mo
 	if err != nil {
 		return err
 	}
-	p.Asked = &Opened{Gate: name, Digest: d}
+	p.Asked, p.Moved = &Opened{Gate: name, Digest: d}, moved
 	q, who, err := ex.question(ctx, ex.in.Site, a, *p.Asked, p.Set)
 	if err != nil {
 		return err
