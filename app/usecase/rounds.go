@@ -324,7 +324,9 @@ func (a *Apply) endRounds() {
 			switch result, done := p.State.Done(); {
 			case done && result == run.ResultFailed:
 				row.Status = report.WaveFailed
-			case p.State.Halted == "" && done:
+			case p.State.Halted != "":
+				row.Status = report.WaveBlocked
+			case done:
 				row.Status = report.WaveApplied
 			}
 		}

@@ -93,7 +93,7 @@ func TestPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, well := Passes{}, map[string]bool{}
 		s := anyApply(t)
-		for n := 0; n < 6; n++ {
+		for n := range 6 {
 			p = append(p, s)
 			w := &world{starts: map[string]int{}, ended: map[string]Outcome{}}
 			told := 0
