@@ -77,8 +77,8 @@ type componentRun struct {
 	done    []doneStep
 	gate    *GateAnswer
 	passed  []passedGate
-	started bool     // an apply was started
-	unseen  bool     // how one ended was not seen: it may still run
+	started bool // an apply was started
+	unseen  bool // how one ended was not seen: it may still run
 }
 
 // passedGate is one of the component's own gates that was open.

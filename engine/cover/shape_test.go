@@ -48,20 +48,24 @@ func TestShapeCovers(t *testing.T) {
 			e.Member = net
 			p.Entries = append(p.Entries, e)
 		}, why: "`a.w`"},
-		"nor a change that has gone":            {change: func(p *changeset.Part) { p.Entries = p.Entries[1:] }, why: "the preview showed update"},
-		"nor one that has become a no-op":       {change: func(p *changeset.Part) { p.Entries[0].Action, p.Entries[0].Attributes = changeset.NoOp, nil }, why: "the preview showed update"},
-		"a no-op or read that has gone is":      {change: func(p *changeset.Part) { p.Entries = p.Entries[:2] }},
-		"no stronger action is":                 {change: func(p *changeset.Part) { p.Entries[0].Action = changeset.Replace }, why: "replace now, update was approved"},
-		"no harsher disruption is":              {change: func(p *changeset.Part) { p.Entries[0].Disruption = "rolling" }, why: "rolling"},
-		"no other known value is":               {change: func(p *changeset.Part) { p.Entries[0].Attributes[1] = write("size", "1", "3") }, why: "`size`"},
-		"no attribute more is":                  {change: func(p *changeset.Part) { p.Entries[0].Attributes = append(p.Entries[0].Attributes, write("tags", "", "x")) }, why: "`tags`"},
+		"nor a change that has gone":       {change: func(p *changeset.Part) { p.Entries = p.Entries[1:] }, why: "the preview showed update"},
+		"nor one that has become a no-op":  {change: func(p *changeset.Part) { p.Entries[0].Action, p.Entries[0].Attributes = changeset.NoOp, nil }, why: "the preview showed update"},
+		"a no-op or read that has gone is": {change: func(p *changeset.Part) { p.Entries = p.Entries[:2] }},
+		"no stronger action is":            {change: func(p *changeset.Part) { p.Entries[0].Action = changeset.Replace }, why: "replace now, update was approved"},
+		"no harsher disruption is":         {change: func(p *changeset.Part) { p.Entries[0].Disruption = "rolling" }, why: "rolling"},
+		"no other known value is":          {change: func(p *changeset.Part) { p.Entries[0].Attributes[1] = write("size", "1", "3") }, why: "`size`"},
+		"no attribute more is": {change: func(p *changeset.Part) {
+			p.Entries[0].Attributes = append(p.Entries[0].Attributes, write("tags", "", "x"))
+		}, why: "`tags`"},
 		"nor where the live value moved since":  {change: func(p *changeset.Part) { p.Entries[0].Attributes[0] = write("cidr", "10.1.0.0/16", "10.0.0.0/16") }, why: "moved since"},
 		"nor a value that turned out sensitive": {change: func(p *changeset.Part) { p.Entries[0].Attributes[0] = secret("cidr") }, why: "sensitive"},
-		"no action more is":                     {change: func(p *changeset.Part) { p.SideEffects = []changeset.SideEffect{effect("action.x", "a.x", "after_create")} }, why: "action.x"},
-		"no hole is":                            {change: func(p *changeset.Part) { p.Member.Holes = []changeset.Hole{{Address: "a.x", Reason: "deferred"}} }, why: "a.x"},
-		"no plan that still waits for a value":  {change: func(p *changeset.Part) { p.Member.Holes = []changeset.Hole{{Address: "net.id", Type: "input"}} }, why: "not known yet"},
-		"no failed plan is":                     {change: func(p *changeset.Part) { p.Member.Status = changeset.Failed }, why: "failed to plan"},
-		"no plan of another member is":          {change: func(p *changeset.Part) { p.Member.Member = "app" }, why: "plan of app"},
+		"no action more is": {change: func(p *changeset.Part) {
+			p.SideEffects = []changeset.SideEffect{effect("action.x", "a.x", "after_create")}
+		}, why: "action.x"},
+		"no hole is":                           {change: func(p *changeset.Part) { p.Member.Holes = []changeset.Hole{{Address: "a.x", Reason: "deferred"}} }, why: "a.x"},
+		"no plan that still waits for a value": {change: func(p *changeset.Part) { p.Member.Holes = []changeset.Hole{{Address: "net.id", Type: "input"}} }, why: "not known yet"},
+		"no failed plan is":                    {change: func(p *changeset.Part) { p.Member.Status = changeset.Failed }, why: "failed to plan"},
+		"no plan of another member is":         {change: func(p *changeset.Part) { p.Member.Member = "app" }, why: "plan of app"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
