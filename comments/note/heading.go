@@ -2,6 +2,7 @@ package note
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/comments/changes"
@@ -133,13 +134,30 @@ func missing(in Input) int {
 
 func by(in Input) string {
 	r := in.Report
-	if len(r.Approval.ApprovedBy) > 0 {
-		return " by " + nameList(people(r.Approval.ApprovedBy), 3)
+	if who := approvers(r); len(who) > 0 {
+		return " by " + nameList(people(who), 3)
 	}
 	if r.Stage == report.Apply && r.Green != nil {
 		return " under the merges' approvals"
 	}
 	return ""
+}
+
+// approvers are who approved the plan, a round of its apply or a wave.
+func approvers(r report.Report) []string {
+	who := slices.Clone(r.Approval.ApprovedBy)
+	for _, round := range r.Rounds {
+		who = append(who, round.ApprovedBy...)
+	}
+	for _, w := range r.Waves {
+		who = append(who, w.ApprovedBy...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(who, func(principal string) bool {
+		twice := seen[principal]
+		seen[principal] = true
+		return twice
+	})
 }
 
 // countsLine is the weight of the plan on one line; destroys and replacements
