@@ -86,10 +86,12 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 // supervise runs the saved plan in the scratch directory to its end. Unless it
 // was started nothing was changed. The error is that of Supervised.Wait.
 func (w *workdir) supervise(ctx context.Context, supervised, hold string, sink engine.Sink) (started bool, res exec.Result, err error) {
-	cmd, err := w.command(call{
-		args: []string{"apply", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), filepath.Join(w.scratch, savedPlan)},
-		sink: sink, detached: true,
-	})
+	again, err := w.variablesAgain(ctx)
+	if err != nil {
+		return false, exec.Result{}, err
+	}
+	args := append([]string{"apply", "-input=false", "-no-color", "-lock=true", w.lockTimeout()}, again...)
+	cmd, err := w.command(call{args: append(args, filepath.Join(w.scratch, savedPlan)), sink: sink, detached: true})
 	if err != nil {
 		return false, exec.Result{}, err
 	}

@@ -80,8 +80,9 @@ variable "size" { type = number }
 variable "file" { type = string }
 output "all" { value = [var.name, var.tags, var.on, var.size, var.file] }
 `,
-		"roots/net/a.tfvars": `name = "a"` + "\n" + `file = "a"`,
-		"roots/net/b.tfvars": `file = "b"`,
+		"roots/net/0.auto.tfvars": `name = "found"` + "\n" + `file = "found"`, // read by the tool itself
+		"roots/net/a.tfvars":      `name = "a"` + "\n" + `file = "a"`,
+		"roots/net/b.tfvars":      `file = "b"`,
 	})
 	vars, err := digest.Decode([]byte(`{"name":"${x} \"quoted\" = y","tags":{"t":[1,2.5]},"on":false,"size":12345678901234567890}`))
 	if err != nil {

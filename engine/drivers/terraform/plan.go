@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
@@ -78,16 +79,13 @@ func (d *Driver) describe(p engine.Planned, plan digest.Value) (engine.Planned, 
 // plan saves a plan in the scratch directory; noChanges is the tool's own word
 // (exit code 0 under -detailed-exitcode).
 func (w *workdir) plan(ctx context.Context, sink engine.Sink) (noChanges bool, err error) {
-	vars, err := variableFlags(w.t.Vars)
+	vars, err := w.variables()
 	if err != nil {
 		return false, engine.Tell(fmt.Errorf("planning root %s: %w", w.t.Root.Name, err))
 	}
 	args := []string{"plan", "-input=false", "-no-color", "-lock=true", w.lockTimeout(), "-detailed-exitcode"}
 	if w.t.Destroy {
 		args = append(args, "-destroy")
-	}
-	for _, file := range w.t.Root.VarFiles {
-		args = append(args, "-var-file="+filepath.FromSlash(file))
 	}
 	args = append(append(args, vars...), "-out="+filepath.Join(w.scratch, savedPlan))
 	c := call{args: args, sink: sink}
@@ -117,6 +115,41 @@ func (w *workdir) document(ctx context.Context, c call) (digest.Value, error) {
 		return digest.Value{}, engine.Tell(fmt.Errorf("reading %s of root %s: %w", w.name(c), w.t.Root.Name, err))
 	}
 	return v, nil
+}
+
+// variables are the flags that give the root its values: its files, then the step's
+// variables, which win.
+func (w *workdir) variables() ([]string, error) {
+	var flags []string
+	for _, file := range w.t.Root.VarFiles {
+		flags = append(flags, "-var-file="+filepath.FromSlash(file))
+	}
+	vars, err := variableFlags(w.t.Vars)
+	return append(flags, vars...), err
+}
+
+// comparing is the first version of tofu, by minor, that reads variables anew when it
+// applies a saved plan, holds them against the plan's, and takes the flags that set
+// them.
+const comparing = 8
+
+// variablesAgain are the flags that an apply of the saved plan needs beside it:
+// without them tofu reads the files it finds by itself (*.auto.tfvars), and refuses
+// the plan where a step or a file of the root's had overridden them. terraform takes
+// none.
+func (w *workdir) variablesAgain(ctx context.Context) ([]string, error) {
+	if w.d.planner != "tofu" {
+		return nil, nil
+	}
+	if _, err := w.d.Engine(ctx); err != nil {
+		return nil, err
+	}
+	major, rest, _ := strings.Cut(w.d.version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	if n, err := strconv.Atoi(minor); major == "1" && (err != nil || n < comparing) {
+		return nil, nil //nolint:nilerr // a version nobody knows is asked as the first ones were
+	}
+	return w.variables()
 }
 
 // variableFlags are the step's variables sorted by name, strings raw and
