@@ -119,7 +119,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 			shown++
 		}
 		if rest, found := strings.CutPrefix(line, "  and "); found {
-			for _, part := range strings.Split(rest, ", ") {
+			for part := range strings.SplitSeq(rest, ", ") {
 				n, err := strconv.Atoi(strings.Fields(part)[0])
 				do(t, err)
 				counted += n

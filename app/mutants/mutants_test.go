@@ -34,7 +34,10 @@ func TestEveryMutantDies(t *testing.T) {
 	t.Parallel()
 	for _, group := range [][]mutant{gates, coverage, composed, resumed, deployed, fences, drivers, played} {
 		for _, m := range group {
-			t.Run(m.name, func(t *testing.T) { m.dies(t) })
+			t.Run(m.name, func(t *testing.T) {
+				t.Parallel()
+				m.dies(t)
+			})
 		}
 	}
 }

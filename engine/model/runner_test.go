@@ -151,7 +151,7 @@ func (r *runner) decide() {
 
 // allowed is the main pass, nil where it has to wait for an approval.
 func (w *world) allowed(next *row, n *note) *pass {
-	c := cover.ByMerges(w.range_(next.commit), n.side, n.nothing())
+	c := cover.ByMerges(w.carried(next.commit), n.side, n.nothing())
 	if c.Complete() {
 		return w.pass(n, n.digest, nil, covering(c))
 	}
@@ -162,9 +162,9 @@ func (w *world) allowed(next *row, n *note) *pass {
 	return nil
 }
 
-// range_ are the approved merges since the commit applied last, newest first, each
+// carried are the approved merges since the commit applied last, newest first, each
 // with whether its approval stands.
-func (w *world) range_(to int) []cover.Merge {
+func (w *world) carried(to int) []cover.Merge {
 	var out []cover.Merge
 	for i := to; i > w.index(w.applied.Commit); i-- {
 		m, recorded := w.merges[w.line[i].sha]
@@ -293,7 +293,7 @@ func (w *world) fallen(p *pass) string {
 	if p.Gate != nil && !w.gateOpens(p.Gate, p.Gate.digest) {
 		return "an approval fell"
 	}
-	for _, m := range w.range_(w.row.commit) {
+	for _, m := range w.carried(w.row.commit) {
 		if m.Revoked && p.Cover[m.Op] {
 			return "an approval fell"
 		}
@@ -323,7 +323,7 @@ func (r *runner) again() *pass {
 		}
 		c = cover.ByApproved(approved, n.side, n.nothing())
 	} else {
-		c = cover.ByMerges(w.range_(w.row.commit), n.side, n.nothing())
+		c = cover.ByMerges(w.carried(w.row.commit), n.side, n.nothing())
 	}
 	var names []string
 	for _, v := range c.Uncovered() {

@@ -42,8 +42,6 @@ type standing struct {
 	drift  int    // how often somebody else changed it
 }
 
-func (s standing) value() string { return fmt.Sprintf("%d(%s)+%d", s.shown, s.inputs, s.drift) }
-
 // output is what readers of the member read.
 func (s standing) output() string { return fmt.Sprintf("out-%d-%d", s.shown, s.drift) }
 
