@@ -374,19 +374,19 @@ func TestAGroupThatFailsHalfWayGivesEveryMemberWhatApplied(t *testing.T) {
 	}
 }
 
-// killedStatuses are how net and app end when the tool is killed once both are
-// made. OpenTofu has written nothing of it down yet: it does so every 20 seconds,
-// also in a root of its own.
-func killedStatuses(t *testing.T) string {
+// asKilled tells whether outcomes are those of a group whose tool was killed while it
+// made app: net was made, and what the tool had not written down by then is not known.
+// It writes each output when it is made, beside app; tofu writes nothing for 20 seconds.
+func asKilled(t *testing.T, out engine.GroupOutcome) bool {
 	t.Helper()
 	binary, err := tool()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if filepath.Base(binary) == "tofu" {
-		return "net failed, app failed"
+		return statuses(out) == "net failed, app failed"
 	}
-	return "net applied, app partial"
+	return slices.Contains([]string{"net applied, app partial", "net partial, app partial"}, statuses(out))
 }
 
 func TestAGroupWhoseToolIsKilledGivesBackWhatItWroteAndSaysThatItMayBeLess(t *testing.T) {
@@ -401,7 +401,7 @@ func TestAGroupWhoseToolIsKilledGivesBackWhatItWroteAndSaysThatItMayBeLess(t *te
 	}
 	g := s.grouper(func(c *Config) { c.Wall = none })
 	out := s.applyGroup(g, s.planGroup(g, s.netAndApp()))
-	if statuses(out) != killedStatuses(t) || !out.Unknown || !strings.Contains(out.Error, "137") {
+	if !asKilled(t, out) || !out.Unknown || !strings.Contains(out.Error, "137") {
 		t.Errorf("%s: %+v", statuses(out), out)
 	}
 	s.noLeftovers()
