@@ -40,8 +40,8 @@ func changes() []conform {
 			pr := must(w.repo.OpenFromFork(w.mallory, fork, "evil", "main", "Fix"))(w.t)
 			w.status(pr.Head(), "chant/plan", "pending", "forks are not planned")
 			w.answered(pr, w.says(w.alice, pr, "chant plan "+pr.Head()), "forks are not planned here")
-			if n := w.jobs("plan"); n != 0 {
-				w.t.Errorf("%d plan jobs ran", n)
+			if n := w.plans(); n != 0 {
+				w.t.Errorf("%d plans were made", n)
 			}
 		}},
 		{name: "a fork is planned on a command that names its head", policy: policy{public: true, plan: object{"forks": "on-command"}}, run: func(w *world) {
@@ -85,7 +85,7 @@ func changes() []conform {
 			}
 			w.handled(pr)
 			w.noted(pr, "Approved by")
-			if n := w.jobs("plan"); n != 1 {
+			if n := w.plans(); n != 1 {
 				w.t.Errorf("%d plans of one head", n)
 			}
 		}},

@@ -20,7 +20,7 @@ func deliveries() []conform {
 			if n := w.approvals(opOf(pr)); n != 1 {
 				w.t.Errorf("%d approvals on the ledger", n)
 			}
-			if n := w.jobs("plan"); n != 1 {
+			if n := w.plans(); n != 1 {
 				w.t.Errorf("%d plans of one head", n)
 			}
 		}},
@@ -93,7 +93,7 @@ func deliveries() []conform {
 			}
 			pr.Edit("Another title", "Another text", w.bob)
 			w.approved(pr)
-			if n := w.jobs("plan"); n != 1 {
+			if n := w.plans(); n != 1 {
 				w.t.Errorf("%d plans of one head", n)
 			}
 		}},

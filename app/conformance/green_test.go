@@ -110,8 +110,8 @@ func greens() []conform {
 			pr := w.propose("second")
 			w.planned(pr)
 			w.status(w.queue(pr), "chant/plan", "success", "")
-			if n := w.jobs("plan"); n != 1 {
-				w.t.Errorf("%d plan jobs ran", n)
+			if n := w.plans(); n != 1 {
+				w.t.Errorf("%d plans were made", n)
 			}
 		}},
 	}

@@ -108,10 +108,16 @@ func (w *world) allAnswers(pr *forgetest.Pull) string {
 }
 
 // jobs counts the jobs of a kind that ended well for the case's repository.
-func (w *world) jobs(kind string) int {
+func (w *world) jobs(kind string) int { return w.ended(" kind=" + kind + " ") }
+
+// plans counts the plans that were made. A job that found one made none.
+func (w *world) plans() int { return w.ended(" kind=plan ", " plans=") }
+
+// ended counts the lines of jobs that ended with all of these in it.
+func (w *world) ended(parts ...string) int {
 	n := 0
 	for line := range strings.Lines(w.log()) {
-		if strings.Contains(line, `msg="job done"`) && strings.Contains(line, " kind="+kind+" ") {
+		if strings.Contains(line, `msg="job done"`) && !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
 			n++
 		}
 	}

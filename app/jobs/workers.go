@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/chant-bot/chant/app/logs"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/sql/store"
@@ -111,6 +113,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	if done == nil {
 		return nil
 	}
+	logs.Add(ctx, slog.Int("plans", len(done.Plans)))
 	for _, p := range done.Plans {
 		w.Metrics.Planned(string(p.Report.Status), time.Since(start))
 	}
