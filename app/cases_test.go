@@ -206,7 +206,9 @@ func (w *world) jobs(kind, args string) int {
 }
 
 // plans counts how often a head was planned. A job that found a plan made none.
-func (w *world) plans(head string) int { return w.lines(`msg="job done"`, " kind=plan ", " plans=", head) }
+func (w *world) plans(head string) int {
+	return w.lines(`msg="job done"`, " kind=plan ", " plans=", head)
+}
 
 // lines counts the lines of the server's log with all of these in it.
 func (w *world) lines(parts ...string) int {
