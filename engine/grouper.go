@@ -6,6 +6,7 @@ import (
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/plans/terraform"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // Grouper plans several members as one and applies them as one, so that a value
@@ -53,25 +54,11 @@ type GroupRead struct {
 	Path []string `json:"path"`
 }
 
-// FallbackKind says why a member is planned outside its group (pr-loop decision 8).
-type FallbackKind string
-
-// The kinds that only a Grouper can see.
-const (
-	FallbackEngine      FallbackKind = "engine"
-	FallbackBackend     FallbackKind = "backend"
-	FallbackProvider    FallbackKind = "provider"
-	FallbackConfig      FallbackKind = "config"
-	FallbackRemoteState FallbackKind = "remote-state"
-	FallbackReads       FallbackKind = "reads"
-	FallbackPlan        FallbackKind = "plan"
-)
-
 // GroupFallback is a member that cannot be in its group, and why.
 type GroupFallback struct {
-	Member string       `json:"member"`
-	Kind   FallbackKind `json:"kind"`
-	Reason string       `json:"reason"` // a sentence for people
+	Member string              `json:"member"`
+	Kind   report.FallbackKind `json:"kind"`
+	Reason string              `json:"reason"` // a sentence for people
 }
 
 // PlannedGroup is one plan for several members, saved.
@@ -108,19 +95,6 @@ type PlannedChange struct {
 	Action  changeset.Action `json:"action"`
 }
 
-// MemberStatus is how one member of a group ended (pr-loop §8.2).
-type MemberStatus string
-
-// How a member ends. A partial one has some of its changes, or all of them and
-// not its state; a failed one tried and has none.
-const (
-	MemberApplied    MemberStatus = "applied"
-	MemberPartial    MemberStatus = "partial"
-	MemberFailed     MemberStatus = "failed"
-	MemberNotStarted MemberStatus = "not-started"
-	MemberNoChanges  MemberStatus = "no-changes"
-)
-
 // GroupOutcome is how an apply of a group ended.
 type GroupOutcome struct {
 	// Unknown and Moved are as Outcome's, for the group's one apply.
@@ -133,8 +107,8 @@ type GroupOutcome struct {
 
 // MemberOutcome is how one member of a group ended.
 type MemberOutcome struct {
-	Member  string            `json:"member"`
-	Status  MemberStatus      `json:"status"`
-	Error   string            `json:"error"` // for people; empty when it ended well
-	Outputs map[string]Output `json:"-"`     // that stand after it; secrets may be among them
+	Member  string               `json:"member"`
+	Status  report.OutcomeStatus `json:"status"`
+	Error   string               `json:"error"` // for people; empty when it ended well
+	Outputs map[string]Output    `json:"-"`     // that stand after it; secrets may be among them
 }

@@ -269,7 +269,8 @@ type Group struct {
 // OutcomeStatus is how one member of a group ended.
 type OutcomeStatus string
 
-// The group outcomes of pr-loop §8.2.
+// The group outcomes of pr-loop §8.2. A partial one has some of its changes, or all of
+// them and not its state; a failed one tried and has none.
 const (
 	OutcomeApplied    OutcomeStatus = "applied"
 	OutcomePartial    OutcomeStatus = "partial"

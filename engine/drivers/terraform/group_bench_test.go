@@ -7,6 +7,7 @@ import (
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 const benchRoots = 20
@@ -45,7 +46,7 @@ func BenchmarkTwentyRoots(b *testing.B) {
 			s := newSite(b, nil)
 			g := s.grouper(pool)
 			out := s.applyGroup(g, s.planGroup(g, s.chain(benchRoots)))
-			if out.Error != "" || out.Members[benchRoots-1].Status != engine.MemberApplied {
+			if out.Error != "" || out.Members[benchRoots-1].Status != report.OutcomeApplied {
 				b.Fatalf("%+v", out)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/terraform/composed"
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // The steps of an apply, after each of which a crash must lose nothing.
@@ -162,9 +163,9 @@ func (grp *group) takeHolds(ctx context.Context, p engine.PlannedGroup) (*engine
 func notStarted(p engine.PlannedGroup, why string) engine.GroupOutcome {
 	out := engine.GroupOutcome{Error: why}
 	for _, m := range p.Members {
-		status := engine.MemberNotStarted
+		status := report.OutcomeNotStarted
 		if m.NoChanges {
-			status = engine.MemberNoChanges
+			status = report.OutcomeNoChanges
 		}
 		out.Members = append(out.Members, engine.MemberOutcome{Member: m.Member, Status: status})
 	}

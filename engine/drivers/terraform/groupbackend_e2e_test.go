@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // postgres starts a server and returns its address. It ends with the test.
@@ -116,7 +116,7 @@ func TestAGroupsStatesInProvenBackends(t *testing.T) {
 				root.BackendConfig = config(root.Name)
 			}
 			p, err := g.PlanGroup(t.Context(), target, nil)
-			if err != nil || len(p.Fallbacks) != 2 || p.Fallbacks[0].Kind != engine.FallbackBackend {
+			if err != nil || len(p.Fallbacks) != 2 || p.Fallbacks[0].Kind != report.FallbackBackend {
 				t.Fatalf("before the first states: %+v, %v", p.Fallbacks, err)
 			}
 			for i, values := range []string{`{}`, `{"net":"10.0.0.0/8"}`} {

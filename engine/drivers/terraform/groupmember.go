@@ -14,6 +14,7 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/terraform/composed"
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // provenBackends are those of which a test on the real tool shows that a state's
@@ -35,12 +36,12 @@ type surveyed struct {
 func (grp *group) survey(ctx context.Context, m *member) (*surveyed, error) {
 	s := &surveyed{}
 	if m.w == nil {
-		s.fallBack(m, engine.FallbackConfig, "another member of the group has its directory")
+		s.fallBack(m, report.FallbackConfig, "another member of the group has its directory")
 		return s, nil
 	}
 	err := m.w.init(ctx, grp.sink)
 	if told, ok := errors.AsType[*engine.Told](err); ok {
-		s.fallBack(m, engine.FallbackPlan, told.Error())
+		s.fallBack(m, report.FallbackPlan, told.Error())
 		return s, nil
 	}
 	if err != nil {
@@ -50,12 +51,12 @@ func (grp *group) survey(ctx context.Context, m *member) (*surveyed, error) {
 		return s, err
 	}
 	if s.state, err = m.w.pull(ctx); err == nil && s.kind == "pg" && s.state.IsAbsent() {
-		s.fallBack(m, engine.FallbackBackend, "it has no state yet, and the lock of a first state in PostgreSQL is one for the whole database")
+		s.fallBack(m, report.FallbackBackend, "it has no state yet, and the lock of a first state in PostgreSQL is one for the whole database")
 	}
 	return s, err
 }
 
-func (s *surveyed) fallBack(m *member, kind engine.FallbackKind, reason string) {
+func (s *surveyed) fallBack(m *member, kind report.FallbackKind, reason string) {
 	if s.fallback == nil {
 		s.fallback = &engine.GroupFallback{Member: m.Target.Member, Kind: kind, Reason: reason}
 	}
@@ -75,7 +76,7 @@ func (s *surveyed) look(m *member) error {
 		return err
 	}
 	if s.config, err = composed.ReadConfig(m.w.tree.FS(), modules, m.w.d.planner); err != nil {
-		s.fallBack(m, engine.FallbackConfig, err.Error())
+		s.fallBack(m, report.FallbackConfig, err.Error())
 		return nil
 	}
 	if s.lock, _, err = m.w.readSmall(filepath.Join(m.w.rel, lockFileName)); err != nil {
@@ -90,13 +91,13 @@ func (s *surveyed) judge(m *member) {
 	encrypted := slices.ContainsFunc(m.w.env, func(pair string) bool { return strings.HasPrefix(pair, "TF_ENCRYPTION=") })
 	switch {
 	case !slices.Contains(provenBackends, s.kind):
-		s.fallBack(m, engine.FallbackBackend, fmt.Sprintf("that a state of the backend %q can be pushed while its lock is held is not proven", s.kind))
+		s.fallBack(m, report.FallbackBackend, fmt.Sprintf("that a state of the backend %q can be pushed while its lock is held is not proven", s.kind))
 	case s.config.Encryption || encrypted:
-		s.fallBack(m, engine.FallbackConfig, "its state is encrypted")
+		s.fallBack(m, report.FallbackConfig, "its state is encrypted")
 	case len(s.config.Problems) > 0:
-		s.fallBack(m, engine.FallbackConfig, strings.Join(s.config.Problems, "; "))
+		s.fallBack(m, report.FallbackConfig, strings.Join(s.config.Problems, "; "))
 	case len(m.After) > 0 && s.config.ProviderBlocks:
-		s.fallBack(m, engine.FallbackConfig, fmt.Sprintf("it configures providers, and has to come after %s without reading anything of it", strings.Join(m.After, ", ")))
+		s.fallBack(m, report.FallbackConfig, fmt.Sprintf("it configures providers, and has to come after %s without reading anything of it", strings.Join(m.After, ", ")))
 	}
 }
 
@@ -163,7 +164,7 @@ func (grp *group) together(all []*surveyed) []engine.GroupFallback {
 	for i, m := range grp.members {
 		s := all[i]
 		if name := first.Target.Root.Workspace; m.Target.Root.Workspace != name {
-			s.fallBack(m, engine.FallbackEngine, fmt.Sprintf("its workspace %q is not %q, that of %s", m.Target.Root.Workspace, name, first.Target.Member))
+			s.fallBack(m, report.FallbackEngine, fmt.Sprintf("its workspace %q is not %q, that of %s", m.Target.Root.Workspace, name, first.Target.Member))
 		}
 		for _, remote := range s.config.RemoteStates {
 			for j, other := range all {
@@ -171,7 +172,7 @@ func (grp *group) together(all []*surveyed) []engine.GroupFallback {
 					continue // not initialised, and out of the group
 				}
 				if remote.Reads(other.kind, plainTexts(other.backend)) {
-					s.fallBack(m, engine.FallbackRemoteState, fmt.Sprintf("%s may read the state of %s as it is before the group applies", remote.Address, grp.members[j].Target.Member))
+					s.fallBack(m, report.FallbackRemoteState, fmt.Sprintf("%s may read the state of %s as it is before the group applies", remote.Address, grp.members[j].Target.Member))
 				}
 			}
 		}

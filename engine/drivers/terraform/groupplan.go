@@ -16,6 +16,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/terraform/composed"
 	plans "github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // rootFile is the generated root in its directory, and kept in a run directory.
@@ -76,7 +77,7 @@ func (grp *group) dissolve(f engine.GroupFallback) []engine.GroupFallback {
 }
 
 // whole is a fallback of all members for what the tool said, or the error.
-func whole(kind engine.FallbackKind, err error) (*engine.GroupFallback, error) {
+func whole(kind report.FallbackKind, err error) (*engine.GroupFallback, error) {
 	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return &engine.GroupFallback{Kind: kind, Reason: told.Error()}, nil
 	}
@@ -103,16 +104,16 @@ func (grp *group) prepare(ctx context.Context, all []*surveyed) (*engine.GroupFa
 	}
 	locks, err := composed.MergeLocks(files)
 	if err != nil {
-		return &engine.GroupFallback{Kind: engine.FallbackProvider, Reason: err.Error()}, nil //nolint:nilerr // it is the fallback
+		return &engine.GroupFallback{Kind: report.FallbackProvider, Reason: err.Error()}, nil //nolint:nilerr // it is the fallback
 	}
 	joined, err := states.Join(joinable)
 	if err != nil {
-		return &engine.GroupFallback{Kind: engine.FallbackConfig, Reason: err.Error()}, nil //nolint:nilerr // as above
+		return &engine.GroupFallback{Kind: report.FallbackConfig, Reason: err.Error()}, nil //nolint:nilerr // as above
 	}
 	if err := errors.Join(grp.writeRoot([]byte(text), locks), grp.writeState(joined)); err != nil {
 		return nil, err
 	}
-	return whole(engine.FallbackProvider, grp.root.initialise(ctx, grp.sink))
+	return whole(report.FallbackProvider, grp.root.initialise(ctx, grp.sink))
 }
 
 // rootText is the generated root.
@@ -126,7 +127,7 @@ func (grp *group) rootText(all []*surveyed) (string, *engine.GroupFallback, erro
 		for _, r := range m.Reads {
 			output, _, _ := strings.Cut(r.Output, ".")
 			if _, declared := grp.outputs(all, r.Member)[output]; !declared {
-				return "", &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackReads, Reason: fmt.Sprintf("%s declares no output %s", r.Member, output)}, nil
+				return "", &engine.GroupFallback{Member: m.Target.Member, Kind: report.FallbackReads, Reason: fmt.Sprintf("%s declares no output %s", r.Member, output)}, nil
 			}
 		}
 		arguments, fallback := m.arguments(ids, all[i].config)
@@ -154,10 +155,10 @@ func (m *member) arguments(ids map[string]string, config composed.Config) (map[s
 		arguments, err = config.Arguments(given)
 	}
 	if read, ok := errors.AsType[*composed.ReadError](err); ok {
-		return nil, &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackReads, Reason: read.Error()}
+		return nil, &engine.GroupFallback{Member: m.Target.Member, Kind: report.FallbackReads, Reason: read.Error()}
 	}
 	if err != nil {
-		return nil, &engine.GroupFallback{Member: m.Target.Member, Kind: engine.FallbackPlan, Reason: err.Error()}
+		return nil, &engine.GroupFallback{Member: m.Target.Member, Kind: report.FallbackPlan, Reason: err.Error()}
 	}
 	return arguments, nil
 }
@@ -224,7 +225,7 @@ func (grp *group) plan(ctx context.Context, p *engine.PlannedGroup, all []*surve
 	}
 	noChanges, err := w.plan(ctx, grp.sink)
 	if err != nil {
-		return whole(engine.FallbackPlan, err)
+		return whole(report.FallbackPlan, err)
 	}
 	p.NoChanges = noChanges
 	if p.Hash, err = takeFile(w.private, savedPlan, w.runDir, planFile); err != nil {
@@ -234,7 +235,7 @@ func (grp *group) plan(ctx context.Context, p *engine.PlannedGroup, all []*surve
 	if err != nil {
 		return nil, err
 	}
-	return whole(engine.FallbackPlan, grp.describe(p, plan, all))
+	return whole(report.FallbackPlan, grp.describe(p, plan, all))
 }
 
 // describe fills in what the plan JSON says of each member.

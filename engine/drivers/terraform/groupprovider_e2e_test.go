@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // probeMember is a root with a resource of the test provider, configured there or
@@ -76,7 +77,7 @@ func TestOneProviderInTwoVersionsIsAFallback(t *testing.T) {
 		s.member("net", `{"value":"v"}`), s.member("app", "", reads("net", "value", "value")),
 	}}
 	p, err := s.grouper(func(c *Config) { c.Mirror = both }).PlanGroup(context.Background(), target, nil)
-	if err != nil || len(p.Fallbacks) != 2 || p.Fallbacks[0].Kind != engine.FallbackProvider ||
+	if err != nil || len(p.Fallbacks) != 2 || p.Fallbacks[0].Kind != report.FallbackProvider ||
 		!strings.Contains(p.Fallbacks[0].Reason, "net has version 1.0.0 of the provider example.test/chant/probe and app has version 2.0.0") {
 		t.Errorf("%+v, %v", p.Fallbacks, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // ending is how an apply ended, as far as it was seen.
@@ -53,8 +54,8 @@ func (grp *group) unseen(p engine.PlannedGroup) engine.GroupOutcome {
 	out := notStarted(p, fmt.Sprintf("group %s: the end of the apply was not observed; plan again", grp.t.Group))
 	out.Unknown = true
 	for i := range out.Members {
-		if out.Members[i].Status == engine.MemberNotStarted {
-			out.Members[i].Status, out.Members[i].Error = engine.MemberPartial, "what became of it is not known"
+		if out.Members[i].Status == report.OutcomeNotStarted {
+			out.Members[i].Status, out.Members[i].Error = report.OutcomePartial, "what became of it is not known"
 		}
 	}
 	return out
@@ -115,7 +116,7 @@ func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled)
 			Member: m.Target.Member, Status: memberStatus(p.Members[i], j.Ended, m.id, j.Members[i].State, part),
 			Outputs: outputsOf(part),
 		}
-		if one.Status == engine.MemberFailed || one.Status == engine.MemberPartial {
+		if one.Status == report.OutcomeFailed || one.Status == report.OutcomePartial {
 			one.Error = out.Error
 		}
 		kept, err := grp.store(ctx, m, j.Members[i].State, part)
@@ -123,7 +124,7 @@ func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled)
 			return engine.GroupOutcome{}, err
 		}
 		if kept != "" {
-			one.Status, one.Error, one.Outputs = engine.MemberPartial, kept, nil
+			one.Status, one.Error, one.Outputs = report.OutcomePartial, kept, nil
 			out.Error = strings.TrimPrefix(out.Error+"\n"+kept, "\n")
 		}
 		out.Members = append(out.Members, one)
@@ -133,12 +134,12 @@ func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled)
 }
 
 // memberStatus is how a member ended, by what became of its changes.
-func memberStatus(p engine.PlannedMember, e ended, id string, before, after digest.Value) engine.MemberStatus {
+func memberStatus(p engine.PlannedMember, e ended, id string, before, after digest.Value) report.OutcomeStatus {
 	if p.NoChanges {
-		return engine.MemberNoChanges
+		return report.OutcomeNoChanges
 	}
 	if e.Seen && e.ExitCode == 0 {
-		return engine.MemberApplied
+		return report.OutcomeApplied
 	}
 	progress := states.NewProgress(before, after)
 	finished, touched := 0, false
@@ -154,13 +155,13 @@ func memberStatus(p engine.PlannedMember, e ended, id string, before, after dige
 	}
 	switch {
 	case finished == len(p.Changes) && finished > 0:
-		return engine.MemberApplied
+		return report.OutcomeApplied
 	case touched || !states.Same(before, after):
-		return engine.MemberPartial
+		return report.OutcomePartial
 	case strings.Contains(e.Said, "module."+id+".") || !e.Seen:
-		return engine.MemberFailed
+		return report.OutcomeFailed
 	}
-	return engine.MemberNotStarted
+	return report.OutcomeNotStarted
 }
 
 // outputsOf are the outputs in a state.
