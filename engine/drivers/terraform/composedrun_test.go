@@ -213,7 +213,7 @@ func TestARefusedMemberLeavesASmallerGroup(t *testing.T) {
 			break
 		}
 		for _, f := range p.Fallbacks {
-			in.Refused[f.Member] = compose.Refusal{Kind: report.FallbackKind(f.Kind), Reason: f.Reason}
+			in.Refused[f.Member] = compose.Refusal{Kind: f.Kind, Reason: f.Reason}
 		}
 	}
 	if diff := cmp.Diff([][]string{{"net", "app", "edge"}, {"net", "app"}}, tried); diff != "" {
