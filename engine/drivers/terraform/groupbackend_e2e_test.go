@@ -68,6 +68,37 @@ func postgres(t *testing.T) string {
 	return "postgres://chant@127.0.0.1:" + port + "/postgres?sslmode=disable"
 }
 
+// Roots planned side by side for the first time, in a database that knows none of
+// them yet, do not fail one another.
+func TestRootsMeetInANewDatabase(t *testing.T) {
+	t.Parallel()
+	server, files := postgres(t), map[string]string{}
+	const roots = 6
+	for i := range roots {
+		files[fmt.Sprintf("roots/r%d/main.tf", i)] = "terraform {\n  backend \"pg\" {}\n}\n" + `resource "terraform_data" "it" {}` + "\n"
+	}
+	s := newSite(t, files)
+	d := s.driver()
+	planned := make(chan error, roots)
+	for i := range roots {
+		target := s.member(fmt.Sprintf("r%d", i), `{}`).Target
+		target.Root.BackendConfig = map[string]string{"conn_str": server, "schema_name": target.Root.Name}
+		target.RunDir = shortDir(t)
+		go func() {
+			p, err := d.Plan(t.Context(), target, nil)
+			if err == nil && p.NoChanges {
+				err = fmt.Errorf("%s: nothing is planned", target.Root.Name)
+			}
+			planned <- err
+		}()
+	}
+	for range roots {
+		if err := <-planned; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestAGroupIsAppliedBehindEveryWall(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{exec.WallBwrap, exec.WallUser, exec.WallNone} {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,6 +69,12 @@ func (w *workdir) initialise(ctx context.Context, sink engine.Sink) error {
 	}
 	c := call{args: args, sink: sink}
 	res, err := w.initWithCache(ctx, c)
+	for range storeObjects {
+		if err != nil || res.ExitCode == 0 || !storeIsBeingMade.Match(res.Stderr) {
+			break
+		}
+		res, err = w.initWithCache(ctx, c)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,6 +83,15 @@ func (w *workdir) initialise(ctx context.Context, sink engine.Sink) error {
 	}
 	return nil
 }
+
+// storeIsBeingMade is what init says when another root's init is making the same
+// thing in a new PostgreSQL database: its CREATE ... IF NOT EXISTS is not safe beside
+// itself, and the loser is told so, or of the catalogue's index. The winner's is there then.
+var storeIsBeingMade = regexp.MustCompile(`"pg_(class_relname_nsp|namespace_nspname|type_typname_nsp)_index"|pq: (relation|schema) "[^"]+" already exists`)
+
+// storeObjects are the things that an init makes in a new database, each of which it
+// may lose to another: a sequence, a schema, a table, its index.
+const storeObjects = 4
 
 // initWithCache runs init with the providers that earlier inits downloaded, and
 // keeps what this one downloads. A lock file without a checksum that fits an
