@@ -12,9 +12,13 @@ import (
 	"github.com/chant-bot/chant/engine/graph"
 )
 
-// fanOutDir is where a wave that waits leaves its plans, unless --output says
+// The directories where plans are left that wait for an approval, unless --output says
 // otherwise.
-const fanOutDir = ".chant/fan-out"
+const (
+	pullDir    = ".chant/pr"
+	fanOutDir  = ".chant/fan-out"
+	releaseDir = ".chant/release"
+)
 
 // FanOutOptions are those of `chant components fan-out` (components §2.1).
 type FanOutOptions struct {

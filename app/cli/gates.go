@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
@@ -97,7 +100,7 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 			all.Gates = append(all.Gates, waitingGate{
 				Op: r.Op, Gate: r.Gate, Env: r.Environment, Member: member, Digest: r.PlanDigest,
 				Since: r.Timestamp, ExpiresAt: r.ExpiresAt, Description: r.Description,
-				Approve: approveLineOf(r, member),
+				Approve: h.approveLineOf(r, member),
 			})
 		}
 	}
@@ -117,15 +120,42 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 
 // approveLineOf opens a gate that waits. The op of a pull request or a green commit
 // says all there is to say; that of a deployment is the same in every env and member.
-func approveLineOf(r gate.Record, member string) string {
+func (h *Host) approveLineOf(r gate.Record, member string) string {
+	from := h.planDir(r.PlanDigest)
 	if ofAChange(r.Op) {
-		return report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
+		line := report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
+		if from != "" && from != pullDir { // which approve takes by itself
+			line += " --from " + from
+		}
+		return line
 	}
-	from := ""
-	if documented(r.Op, r.Gate) {
+	if from == "" && documented(r.Op, r.Gate) {
 		from = fanOutDir
 	}
 	return approveLine(usecase.GateAnswer{Op: r.Op, Gate: r.Gate, Env: r.Environment, Member: member, Digest: r.PlanDigest}, from) + " --approver <you>"
+}
+
+// planDir is the directory in which a run left the plans of a digest, "" where none of
+// the usual ones has them: what a gate binds does not tell whether it is of plans.
+func (h *Host) planDir(d digest.Digest) string {
+	for _, dir := range []string{pullDir, fanOutDir, releaseDir} {
+		below, _ := filepath.Glob(filepath.Join(h.path(dir), "*", changeSet))
+		for _, name := range append([]string{filepath.Join(h.path(dir), changeSet)}, below...) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				continue
+			}
+			doc, err := changeset.Parse(text)
+			if err != nil {
+				continue
+			}
+			set, _ := changeset.WaveDigest(doc.Members)
+			if rel, err := filepath.Rel(h.path(dir), filepath.Dir(name)); err == nil && (digest.Same(doc.Digest, d) || digest.Same(set, d)) {
+				return filepath.Join(dir, rel)
+			}
+		}
+	}
+	return ""
 }
 
 // AcceptLedger takes the ledger as the remote has it now, after an operator
