@@ -191,7 +191,7 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 	}
 	out := outcome{report: a.Report, document: a.Report.ChangeSet.JSON(), forge: c.job.repo.Instance.Kind, note: note.Input{
 		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: c.job.url,
-		BaseBranch: where.branch, ApplyOnMerge: true, NotIsolated: notIsolated, Ask: ask(a.Policy),
+		BaseBranch: where.branch, ApplyOnMerge: true, NotIsolated: notIsolated, Ask: ask(a.Policy), Asked: a.Asked(),
 	}}
 	if a.Set != nil {
 		out.shown = a.Set.Shown()

@@ -51,6 +51,7 @@ func (w *world) round(how, value, standing string) {
 	if !strings.Contains(line, " pr-apply-round-2 ") {
 		w.t.Errorf("the line to approve the round is %q", line)
 	}
+	w.awaitNote(pr, "What round 2 changes, 1 member") // who approves it has seen it
 	must(w.Forge.As(w.Alice).Comment(pr, line))(w.t)
 	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
 	w.awaitNote(pr, "**Round 2** at `pr-apply-round-2`, applied")

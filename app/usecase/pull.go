@@ -218,14 +218,11 @@ func (p *PlanSet) report(stage report.Stage) (report.Report, error) {
 	if err != nil {
 		return report.Report{}, err
 	}
-	r.Selection, r.Status, r.RunsCode = p.Selection, planStatus(p), map[string]report.RunsCode{}
+	r.Selection, r.Status, r.RunsCode = p.Selection, planStatus(p), p.runsCode()
 	for i, row := range r.Members {
 		m := p.Members[row.Member]
 		for _, read := range m.Unknown {
 			r.Members[i].UnknownInputs = append(r.Members[i].UnknownInputs, report.UnknownInput{From: read.Component, Output: read.Output})
-		}
-		if code := codeRow(m.Planned.Code); code != nil {
-			r.RunsCode[row.Member] = *code
 		}
 	}
 	if len(p.Members) == 0 {

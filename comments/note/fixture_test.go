@@ -91,12 +91,12 @@ func estate(t testing.TB) Input {
 			Op: "pr-12", Gate: "pr-apply", Digest: digestOf(t, "9b1f04c2a7d3e5f0"), Status: report.Planned,
 			Approval: report.Approval{Status: report.Pending},
 			Selection: graph.Selection{Changed: []string{"access", "net"}, Dependents: []string{"app", "data"},
-				Waves: [][]string{{"access", "net"}, {"data"}, {"app"}}},
+				Waves: [][]string{{"access"}, {"data", "net"}, {"app"}}},
 			Members: []report.Member{
 				planned("access", "a1", report.Counts{Update: 1, Delete: 1}), app,
 				planned("data", "d3", report.Counts{Update: 1, Delete: 1}), planned("net", "b2", report.Counts{Create: 1, Replace: 1})},
 			ChangeSet: doc,
-			Groups:    []report.Group{{Group: "g1", Wave: 1, Members: []string{"data", "net"}, Digest: digestOf(t, "e5")}},
+			Groups:    []report.Group{{Group: "net", Wave: 2, Capability: "terraform-apply", Members: []string{"net", "data"}, Digest: digestOf(t, "e5")}},
 			RunsCode:  map[string]report.RunsCode{"access": {Provisioners: []report.Provisioner{{Address: "null_resource.sync", Type: "local-exec"}}}},
 		},
 	}

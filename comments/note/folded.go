@@ -6,6 +6,7 @@ import (
 
 	"github.com/chant-bot/chant/comments/changes"
 	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // reserve is kept for the notice that counts what was left out.
@@ -64,15 +65,35 @@ func fit(parts []foldedPart, budget int, runURL string) (body, notice string) {
 }
 
 func foldedParts(in Input) []foldedPart {
-	return []foldedPart{whatChanges(in), attributes(in), fallbacks(in), earlier(in)}
+	var parts []foldedPart
+	for _, a := range in.Asked { // what is to be decided comes first
+		what := laterOf(in.Report, a.Gate)
+		parts = append(parts, whatChanges("What "+what+" changes, ", a.Document), attributes("Attributes of "+what+", ", a.Document))
+	}
+	doc := in.Report.ChangeSet
+	return append(parts, whatChanges("What changes, ", doc), attributes("Attributes, ", doc), fallbacks(in), earlier(in))
+}
+
+// laterOf is the round or wave that has a gate.
+func laterOf(r report.Report, gate string) string {
+	for _, round := range r.Rounds {
+		if round.Gate == gate {
+			return fmt.Sprintf("round %d", round.Round)
+		}
+	}
+	for _, w := range r.Waves {
+		if w.Gate == gate {
+			return fmt.Sprintf("wave %d", w.Wave)
+		}
+	}
+	return "what is asked"
 }
 
 // titlesPerBlock keeps the summary of one large member from being all or nothing.
 const titlesPerBlock = 40
 
 // whatChanges lists the titles of all changes, member by member.
-func whatChanges(in Input) foldedPart {
-	doc := in.Report.ChangeSet
+func whatChanges(title string, doc *changeset.Document) foldedPart {
 	type chunk struct {
 		member string
 		titles []string
@@ -97,7 +118,7 @@ func whatChanges(in Input) foldedPart {
 		}
 	}
 	return foldedPart{
-		summary: "What changes, " + plural(members, "member"),
+		summary: title + plural(members, "member"),
 		noun:    "change list",
 		n:       len(chunks),
 		block: func(i int) string {
@@ -107,17 +128,17 @@ func whatChanges(in Input) foldedPart {
 }
 
 // attributes shows each change that writes attributes, as line differences.
-func attributes(in Input) foldedPart {
+func attributes(title string, doc *changeset.Document) foldedPart {
 	var entries []changeset.Entry
-	if in.Report.ChangeSet != nil {
-		for _, e := range in.Report.ChangeSet.Entries {
+	if doc != nil {
+		for _, e := range doc.Entries {
 			if len(e.Attributes) > 0 && changes.Changing(e) {
 				entries = append(entries, e)
 			}
 		}
 	}
 	return foldedPart{
-		summary: "Attributes, " + plural(len(entries), "change"),
+		summary: title + plural(len(entries), "change"),
 		noun:    "attribute detail",
 		n:       len(entries),
 		block: func(i int) string {

@@ -59,7 +59,7 @@ func verdict(in Input) string {
 		}
 		return "nothing to apply"
 	case report.Applied:
-		return "applied" + by(in)
+		return "applied" + under(r)
 	case report.Failed:
 		return fmt.Sprintf("%d of %s failed", count(r, report.MemberFailed)+count(r, report.MemberPlanFailed), plural(len(r.Members), "member"))
 	case report.Waiting:
@@ -133,11 +133,18 @@ func missing(in Input) int {
 }
 
 func by(in Input) string {
-	r := in.Report
-	if who := approvers(r); len(who) > 0 {
+	if who := approvers(in.Report); len(who) > 0 {
 		return " by " + nameList(people(who), 3)
 	}
-	if r.Stage == report.Apply && r.Green != nil {
+	return ""
+}
+
+// under says whose approvals an apply ran under.
+func under(r report.Report) string {
+	switch who := approvers(r); {
+	case len(who) > 0:
+		return ", approved by " + nameList(people(who), 3)
+	case r.Green != nil:
 		return " under the merges' approvals"
 	}
 	return ""
@@ -244,7 +251,7 @@ func notices(in Input) []string {
 		out = append(out, "Nothing can be approved here: "+nameList(in.Ask.Unenforced, 20)+" is declared, and this version cannot enforce it. Use a version that can, or take it out of the declaration.")
 	}
 	if g := r.Green; g != nil && r.Stage == report.Apply {
-		out = append(out, coverage(g), carries(g))
+		out = append(out, coverage(r), carries(g))
 	}
 	for _, w := range in.Warnings[:min(len(in.Warnings), 10)] {
 		out = append(out, "Warning: "+shortenText(w, 500))
@@ -252,18 +259,33 @@ func notices(in Input) []string {
 	return out
 }
 
-func coverage(g *report.Green) string {
-	covered, due := 0, 0
-	for _, c := range g.Cover {
-		switch c.Status {
-		case report.Covered:
-			covered++
-			due++
-		case report.Uncovered:
-			due++
+// coverage counts the members with changes by what let them apply: the merges'
+// approvals, the gate of the commit, or a round or wave of theirs.
+func coverage(r report.Report) string {
+	var later tally
+	decided := map[string]bool{}
+	for _, m := range r.Members {
+		if l, asked := r.LaterOf(m); asked && l.Status != report.WaveWaiting {
+			later.add(l.Name, m.Member)
+			decided[m.Member] = true
 		}
 	}
-	return fmt.Sprintf("%d of %s with changes covered by the merges' approvals.", covered, plural(due, "member"))
+	merges, gate, due := 0, 0, 0
+	for _, c := range r.Green.Cover {
+		due += one(c.Status != report.NothingDue)
+		if c.Status == report.Covered && !decided[c.Member] {
+			merges += one(c.By != nil || len(r.Approval.ApprovedBy) == 0)
+			gate += one(c.By == nil && len(r.Approval.ApprovedBy) > 0)
+		}
+	}
+	s := fmt.Sprintf("%d of %s with changes covered by the merges' approvals", merges, plural(due, "member"))
+	if gate > 0 {
+		s = fmt.Sprintf("%d of %s with changes approved at %s", gate, plural(due, "member"), Inline(r.Op))
+	}
+	for _, name := range later.words {
+		s += fmt.Sprintf(", %d approved at %s", len(later.names[name]), name)
+	}
+	return s + "."
 }
 
 func carries(g *report.Green) string {

@@ -40,6 +40,16 @@ type Input struct {
 	Warnings     []string  // one sentence each
 	NotIsolated  bool      // plans run without a wall around them
 	Earlier      []Earlier // newest first
+	// Asked are the plans that rounds and waves ask for: the report has the whole
+	// apply's alone.
+	Asked []Asked
+}
+
+// Asked is the plan that the gate of a round or a wave binds.
+type Asked struct {
+	Gate     string
+	Document *changeset.Document
+	RunsCode map[string]report.RunsCode
 }
 
 // Ask is what the gate asks for.
@@ -82,7 +92,7 @@ func Render(in Input, limit int) string {
 	}
 	names := namesOf(in.Report)
 	rows := memberRows(in)
-	tail := approveBlock(in) + unclaimed(in.Report) + footer(in)
+	tail := groups(in) + approveBlock(in) + unclaimed(in.Report) + footer(in)
 	budget := limit - length(in.Marker) - length(head(in)) - length(tail) - reserve
 
 	listed := names.render(budget-length(rows.render(0)), in.RunURL)
@@ -91,7 +101,7 @@ func Render(in Input, limit int) string {
 	budget -= length(table)
 	folded, notice := fit(foldedParts(in), budget, in.RunURL)
 
-	body := in.Marker + "\n" + head(in) + listed + table + approveBlock(in) + unclaimed(in.Report) + folded + notice + footer(in)
+	body := in.Marker + "\n" + head(in) + listed + table + groups(in) + approveBlock(in) + unclaimed(in.Report) + folded + notice + footer(in)
 	if length(body) > limit {
 		return Short(in, limit)
 	}
@@ -103,7 +113,7 @@ func Render(in Input, limit int) string {
 func Short(in Input, limit int) string {
 	r := in.Report
 	approve := ""
-	if line := approveLine(in); line != "" && needsApproval(in) {
+	if line := shortApproveLine(in); line != "" {
 		approve = "\nTo approve exactly this plan, comment:\n\n" + Fence("", line)
 	}
 	for _, body := range []string{
@@ -117,6 +127,25 @@ func Short(in Input, limit int) string {
 		}
 	}
 	return in.Marker
+}
+
+// shortApproveLine is the line to copy for what waits first: the whole plan, else the
+// wave or round.
+func shortApproveLine(in Input) string {
+	if needsApproval(in) {
+		return approveLine(in)
+	}
+	for _, w := range in.Report.Waves {
+		if w.Status == report.WaveWaiting {
+			return ApproveLine(w.Op, w.Gate, w.Digest)
+		}
+	}
+	for _, r := range in.Report.Rounds {
+		if r.Status == report.WaveWaiting {
+			return ApproveLine(r.Op, r.Gate, r.Digest)
+		}
+	}
+	return ""
 }
 
 func linkLine(in Input) string {

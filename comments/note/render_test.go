@@ -78,18 +78,44 @@ func TestApplyNotesReadAsRecorded(t *testing.T) {
 			in.Report.Members[0].Status = report.MemberApplied
 			in.Report.Resumed = &report.Resumed{Applied: []string{"access"}}
 		},
-		"apply-waits-at-a-round": func(in *Input) {
-			in.Report.Status, in.Report.Refusal = report.Waiting, ""
-			in.Report.Members[1].Status, in.Report.Members[1].BlockedBy = report.MemberHeld, "data"
-			in.Report.Rounds = []report.Round{{Round: 2, Op: in.Report.Op, Gate: "pr-apply-round-2", Digest: digestOf(t, "abc1"), Status: report.WaveWaiting,
-				Members: []report.RoundMember{{Member: "app", Reads: []report.Read{{From: "data", Output: "endpoint", Now: "db.example:5432"}}}}}}
+		"apply-waits-at-a-round": func(in *Input) { inRound(t, in, report.WaveWaiting) },
+		"apply-round-applied": func(in *Input) {
+			inRound(t, in, report.WaveApplied)
+			in.Report.Status, in.Report.Members[1].Status, in.Report.Members[1].BlockedBy = report.Applied, report.MemberApplied, ""
+			in.Report.Rounds[0].ApprovedBy, in.Asked = []string{"github:bob"}, nil
 		},
 		"apply-waits-at-a-wave": func(in *Input) {
+			allCovered(in)
 			in.Report.Status, in.Report.Refusal = report.Waiting, ""
+			in.Report.Members[2].Status, in.Report.Members[1].Status = report.MemberHeld, report.MemberHeld
+			gatedWaves(in)
+			in.Report.Fallbacks = []report.Fallback{
+				{Component: "data", Kind: report.FallbackWaveGate, Reason: "each wave has a gate of its own, release"},
+				{Component: "net", Kind: report.FallbackWaveGate, Reason: "each wave has a gate of its own, release"}}
 			in.Report.Waves = []report.Wave{
-				{Wave: 1, Op: in.Report.Op, Gate: "pr-apply", Components: []string{"access", "net"}, Digest: in.Report.Digest, Status: report.WaveApplied, Via: report.ViaMerges},
+				{Wave: 1, Op: in.Report.Op, Gate: "pr-apply", Components: []string{"access", "net"}, Digest: in.Report.Digest, Status: report.WaveApplied, Via: report.ViaMerges, ApprovedBy: []string{"github:alice"}},
 				{Wave: 2, Op: in.Report.Op, Gate: "release-wave-2", Components: []string{"data"}, Digest: digestOf(t, "abc2"), Status: report.WaveWaiting},
 				{Wave: 3, Op: in.Report.Op, Gate: "release-wave-3", Components: []string{"app"}, Status: report.WaveNotStarted}}
+			in.Asked = []Asked{{Gate: "release-wave-2", Document: only(in.Report.ChangeSet, "data")}}
+		},
+		"apply-waves-ended": func(in *Input) {
+			allCovered(in)
+			in.Report.Status, in.Report.Refusal = report.Failed, ""
+			gatedWaves(in)
+			in.Report.Members[3].Status, in.Report.Members[3].Error = report.MemberFailed, "Error: creating subnet: InvalidSubnet.Conflict"
+			in.Report.Members[1].Status, in.Report.Members[1].BlockedBy = report.MemberBlocked, "net"
+			in.Report.Waves = []report.Wave{
+				{Wave: 1, Op: in.Report.Op, Gate: "pr-apply", Components: []string{"access", "net"}, Digest: in.Report.Digest, Status: report.WaveFailed, Via: report.ViaMerges, ApprovedBy: []string{"github:alice"}},
+				{Wave: 2, Op: in.Report.Op, Gate: "release-wave-2", Components: []string{"data"}, Digest: digestOf(t, "abc2"), Status: report.WaveApplied, Via: report.ViaGate, ApprovedBy: []string{"github:bob"}},
+				{Wave: 3, Op: in.Report.Op, Gate: "release-wave-3", Components: []string{"app"}, Status: report.WaveBlocked}}
+		},
+		"apply-group-failed-half-way": func(in *Input) {
+			allCovered(in)
+			in.Report.Status, in.Report.Refusal = report.Failed, ""
+			in.Report.Members[2].Status, in.Report.Members[2].Error = report.MemberFailed, "Error: creating database: quota"
+			in.Report.Members[1].Status, in.Report.Members[1].BlockedBy = report.MemberBlocked, "data"
+			in.Report.Groups[0].Outcome = []report.Outcome{{Member: "net", Status: report.OutcomeApplied}, {Member: "data", Status: report.OutcomePartial}}
+			in.Report.Fallbacks = []report.Fallback{{Component: "access", Kind: report.FallbackAlone, Reason: "nothing that it reads, or that reads it, can be planned together with it"}}
 		},
 		"apply-plan-changed": func(in *Input) {
 			in.Report.Refusal = report.PlanChanged
@@ -100,6 +126,70 @@ func TestApplyNotesReadAsRecorded(t *testing.T) {
 		in := greenApply(t)
 		change(&in)
 		golden(t, name, Render(in, Limit(engine.GitHub)))
+	}
+}
+
+// inRound holds app back for a round; the rest applied.
+func inRound(t *testing.T, in *Input, status report.WaveStatus) {
+	t.Helper()
+	allCovered(in)
+	r := &in.Report
+	r.Status, r.Refusal = report.Waiting, ""
+	r.Green.Cover[1].Status, r.Green.Cover[1].By, r.Green.Cover[1].Reason = report.Uncovered, nil, "app waits for an input and needs its own approval"
+	r.Members[1].Status = report.MemberHeld
+	r.Rounds = []report.Round{{Round: 2, Op: r.Op, Gate: "pr-apply-round-2", Digest: digestOf(t, "abc1"), Status: status,
+		Members: []report.RoundMember{{Member: "app", Reads: []report.Read{
+			{From: "data", Output: "endpoint", Planned: `"db.example:5432"`, Now: `"db.example:6432"`}, {From: "data", Output: "password", Planned: "(sensitive)", Now: "(sensitive)"}}}}}}
+	in.Asked = []Asked{{Gate: "pr-apply-round-2", RunsCode: map[string]report.RunsCode{"app": {External: []string{"data.external.version"}}},
+		Document: &changeset.Document{Members: []changeset.Member{{Member: "app", Status: changeset.Planned}}, Entries: []changeset.Entry{
+			{Member: "app", Address: "aws_ecs_service.app", Action: changeset.Replace, Attributes: []changeset.Attribute{
+				{Path: "endpoint", Before: str("db.example:5432"), After: str("db.example:6432"), ForcesReplacement: true}}}}}}}
+}
+
+// allCovered is an apply of which the merge's approval covers everything that was
+// planned, and everything applied.
+func allCovered(in *Input) {
+	r := &in.Report
+	for i := range r.Members {
+		r.Members[i].Status = report.MemberApplied
+		r.Green.Cover[i] = report.Cover{Member: r.Members[i].Member, Status: report.Covered, By: &report.CoverBy{PR: 12, Digest: r.Digest}}
+	}
+}
+
+// gatedWaves is the same estate without a group.
+func gatedWaves(in *Input) {
+	in.Report.Groups, in.Report.Selection.Waves = nil, [][]string{{"access", "net"}, {"data"}, {"app"}}
+}
+
+func only(doc *changeset.Document, member string) *changeset.Document {
+	part := changeset.Document{Members: []changeset.Member{{Member: member, Status: changeset.Planned}}}
+	for _, e := range doc.Entries {
+		if e.Member == member {
+			part.Entries = append(part.Entries, e)
+		}
+	}
+	return &part
+}
+
+// Whoever approves a round has to see what its plan destroys and runs, and that
+// alone is what its line approves; however little room there is.
+func TestWhatARoundAsksForIsShownWhereItIsApproved(t *testing.T) {
+	t.Parallel()
+	in := greenApply(t)
+	inRound(t, &in, report.WaveWaiting)
+	for _, limit := range []int{600, 12_000, 65_536} {
+		got := Render(in, limit)
+		if line := "\nchant approve green-1a2b3c4d5e6f pr-apply-round-2 --plan " + digestOf(t, "abc1").String() + "\n"; !strings.Contains(got, line) || length(got) > limit {
+			t.Errorf("limit %d: the line to approve is lost, or %d code points:\n%s", limit, length(got), got)
+		}
+		if limit < 12_000 {
+			continue
+		}
+		for _, want := range []string{"- **replace** `aws_ecs_service.app` in `app` (`endpoint` forces it)", "- **runs code** `data.external.version` in `app`"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("limit %d: %s is missing", limit, want)
+			}
+		}
 	}
 }
 

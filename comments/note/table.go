@@ -104,42 +104,64 @@ func statusWord(s report.MemberStatus) string {
 // holds it, unknown inputs, holes and its group.
 func remarks(in Input, m report.Member) string {
 	r := in.Report
-	var parts []string
-	if r.Green != nil {
-		for _, c := range r.Green.Cover {
-			if c.Member == m.Member {
-				parts = append(parts, coverRemark(r.Green, c))
-			}
-		}
-	}
+	parts := []string{decidedRemark(r, m)}
 	switch m.Status {
 	case report.MemberPlanFailed:
-		parts = append(parts, "did not plan")
+		if r.Stage == report.Plan { // else its status says so
+			parts = append(parts, "did not plan")
+		}
 	case report.MemberFailed:
 		if m.Moved {
 			parts = append(parts, "its target moved since the plan, nothing applied")
-		} else {
-			parts = append(parts, "failed")
 		}
-	case report.MemberBlocked, report.MemberHeld:
+	case report.MemberBlocked:
 		if m.BlockedBy != "" {
-			parts = append(parts, string(m.Status)+" by "+Inline(m.BlockedBy))
+			parts = append(parts, "blocked by "+Inline(m.BlockedBy)+", not run")
+		}
+	case report.MemberHeld:
+		if m.BlockedBy != "" {
+			parts = append(parts, "held back with "+Inline(m.BlockedBy))
 		}
 	}
-	parts = append(parts, inputRemark(m), holeRemark(r, m), groupRemark(r, m))
+	if _, asked := r.LaterOf(m); !asked { // it is planned again by then
+		parts = append(parts, inputRemark(m))
+	}
+	parts = append(parts, holeRemark(r, m), groupRemark(r, m))
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-func coverRemark(g *report.Green, c report.Cover) string {
+// decidedRemark says who let a member apply, or why nobody did: its round or wave,
+// else the coverage.
+func decidedRemark(r report.Report, m report.Member) string {
+	if later, asked := r.LaterOf(m); asked {
+		if later.Status == report.WaveWaiting {
+			return "waits at " + Inline(later.Gate)
+		}
+		return strings.TrimSuffix(later.Name+", "+nameList(people(later.ApprovedBy), 3), ", ")
+	}
+	if r.Green == nil {
+		return ""
+	}
+	for _, c := range r.Green.Cover {
+		if c.Member == m.Member {
+			return coverRemark(r, c)
+		}
+	}
+	return ""
+}
+
+func coverRemark(r report.Report, c report.Cover) string {
 	switch {
 	case c.Status == report.NothingDue:
 		return "nothing to apply"
 	case c.Status == report.Uncovered:
 		return "not covered: " + shortenText(c.Reason, 300)
+	case c.By == nil && len(r.Approval.ApprovedBy) > 0:
+		return Inline(r.Op) + ", " + nameList(people(r.Approval.ApprovedBy), 3)
 	case c.By == nil:
 		return "covered"
 	}
-	for _, m := range g.Merges {
+	for _, m := range r.Green.Merges {
 		if m.PR != nil && *m.PR == c.By.PR && len(m.ApprovedBy) > 0 {
 			return prName(c.By.PR) + ", " + nameList(people(m.ApprovedBy), 3)
 		}
@@ -188,19 +210,20 @@ func holeRemark(r report.Report, m report.Member) string {
 	return fmt.Sprintf("%s not planned: %s", plural(n, "part"), strings.Join(parts, ", "))
 }
 
+// groupRemark names the few that a member is planned with; the groups' own rows name
+// many.
 func groupRemark(r report.Report, m report.Member) string {
+	const few = 3
 	for _, g := range r.Groups {
 		if !slices.Contains(g.Members, m.Member) {
 			continue
 		}
-		var others []string
-		for _, o := range g.Members {
-			if o != m.Member {
-				others = append(others, o)
-			}
+		others := slices.DeleteFunc(slices.Clone(g.Members), func(other string) bool { return other == m.Member })
+		if len(others) > few {
+			return "in group " + Inline(g.Group)
 		}
 		if len(others) > 0 {
-			return "planned with " + nameList(others, 5) + " as one group"
+			return "planned with " + nameList(others, few) + " as one group"
 		}
 	}
 	return ""

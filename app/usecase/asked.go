@@ -1,0 +1,29 @@
+package usecase
+
+import (
+	"github.com/chant-bot/chant/comments/note"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// Asked are the plans of the rounds and waves that wait, which whoever approves one
+// has to see. The report has the plan of the whole apply alone.
+func (a *Apply) Asked() []note.Asked {
+	var out []note.Asked
+	for _, p := range a.Later {
+		if p.waits() {
+			out = append(out, note.Asked{Gate: p.Asked.Gate, Document: p.Set.Document, RunsCode: p.Set.runsCode()})
+		}
+	}
+	return out
+}
+
+// runsCode is what planning and applying the members executes, as the note says it.
+func (p *PlanSet) runsCode() map[string]report.RunsCode {
+	out := map[string]report.RunsCode{}
+	for name, m := range p.Members {
+		if code := codeRow(m.Planned.Code); code != nil {
+			out[name] = *code
+		}
+	}
+	return out
+}
