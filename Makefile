@@ -27,7 +27,7 @@ UNRACED = /(cmd/chant|app/bench|app/conformance|app/soundness|engine/drivers/ter
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the program into bin/chant
@@ -36,6 +36,10 @@ build: ## Build the program into bin/chant
 .PHONY: demo
 demo: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play the whole loop on this machine (ARGS=--keep leaves the pages up)
 	bin/chant demo $(ARGS)
+
+.PHONY: demo-composed
+demo-composed: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play changes that reach what reads them: a round, a wave gate, a failure carried on
+	bin/chant demo --composed $(ARGS)
 
 .PHONY: test
 test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run the tests (under 5 minutes; the slow lane is e2e)
@@ -46,8 +50,8 @@ conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, Gi
 	cd app/conformance && $(GO) test -count=1 -timeout 15m
 
 .PHONY: e2e
-e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall
-	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/mutants ./engine/model ./app/gitea ./app/httpd ./engine/drivers/terraform ./webhooks/... ./forges/forgejo
+e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the demos
+	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/demo ./app/mutants ./engine/model ./app/gitea ./app/httpd ./engine/drivers/terraform ./webhooks/... ./forges/forgejo
 
 .PHONY: check
 check: format vet lint race ## Format, vet, lint and race tests

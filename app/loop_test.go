@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	w, err := demo.New(ctx, t.TempDir(), terraform)
+	w, err := demo.New(ctx, t.TempDir(), terraform, demo.TwoRoots())
 	if err != nil {
 		t.Fatal(err)
 	}

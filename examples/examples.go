@@ -8,7 +8,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:two-roots
+//go:embed all:two-roots all:composed
 var files embed.FS
 
 // Files reads one example as path to content.

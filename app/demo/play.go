@@ -22,6 +22,7 @@ type Options struct {
 	Program   string // the chant binary whose `serve` is started
 	Terraform string // terraform or tofu
 	Out       io.Writer
+	Composed  bool // plays changes that reach their readers instead of the plain loop
 	Keep      bool // leave the server and its pages up until ctx ends
 }
 
@@ -34,9 +35,23 @@ type play struct {
 	exited chan error
 }
 
-// Play starts `chant serve` against a fake GitHub on loopback, plays the loop
-// twice with real deliveries, and returns nil only if terraform's own state
-// holds both results.
+// script is an example and what is played with it.
+type script struct {
+	example Example
+	opening string
+	scenes  []func(context.Context) error
+	end     string
+}
+
+func (p *play) script() script {
+	if p.Composed {
+		return p.composed()
+	}
+	return p.loop()
+}
+
+// Play starts `chant serve` against a fake GitHub on loopback, plays a script with
+// real deliveries, and returns nil only if terraform's own state holds each result.
 func Play(ctx context.Context, o Options) error {
 	dir, err := os.MkdirTemp("", "chant-demo-")
 	if err != nil {
@@ -44,8 +59,9 @@ func Play(ctx context.Context, o Options) error {
 	}
 	defer os.RemoveAll(dir)
 	p := &play{Options: o, exited: make(chan error, 1)}
-	p.say("A repository of two terraform roots, net and app, is made and applied once, as before chant came")
-	if p.World, err = New(ctx, dir, o.Terraform); err != nil {
+	played := p.script()
+	p.say("%s", played.opening)
+	if p.World, err = New(ctx, dir, o.Terraform, played.example); err != nil {
 		return err
 	}
 	defer func() { _ = p.World.Close() }() // of a directory that is about to go
@@ -57,13 +73,12 @@ func Play(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() { cancel(fmt.Errorf("the server ended: %w", <-p.exited)) }()
-	if err := p.approved(ctx); err != nil {
-		return p.explain(ctx, err)
+	for _, scene := range played.scenes {
+		if err := scene(ctx); err != nil {
+			return p.explain(ctx, err)
+		}
 	}
-	if err := p.unapproved(ctx); err != nil {
-		return p.explain(ctx, err)
-	}
-	p.say("Done: terraform's state holds what was approved, twice")
+	p.say("%s", played.end)
 	if o.Keep {
 		p.say("The pages stay up at http://%s/ until you press Ctrl-C", p.listen)
 		<-ctx.Done()
@@ -160,91 +175,6 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// approved is the way it is meant to go: the plan is approved before the merge.
-func (p *play) approved(ctx context.Context) error {
-	pr, err := p.propose("wider", map[string][2]string{
-		"net": {"resource \"terraform_data\" \"network\"", "resource \"terraform_data\" \"gateway\" {\n  input = \"10.0.0.1\"\n}\n\nresource \"terraform_data\" \"network\""},
-		"app": {"listens in", "serves"},
-	})
-	if err != nil {
-		return err
-	}
-	p.say("bob opens pull request #%d: net gets a gateway, and app holds something else", pr.Number)
-	line, err := p.approveLine(ctx, pr, "pr-")
-	if err != nil {
-		return err
-	}
-	p.say("chant plans it and writes the note, bound to a digest:")
-	p.quote(pr)
-	if _, err := p.Forge.As(p.Alice).Review(pr, "APPROVE", "Read it.\n\n"+line); err != nil {
-		return err
-	}
-	p.say("alice reviews it and approves exactly that digest: %s", line)
-	if err := p.awaitNote(ctx, pr, "Approved by"); err != nil {
-		return err
-	}
-	merge, err := pr.Merge("merge", p.Alice)
-	if err != nil {
-		return err
-	}
-	p.say("alice merges as %s: nothing is deployed, the merge is recorded", merge[:12])
-	if err := p.awaitStatus(ctx, pr.Head(), "pending", "green"); err != nil {
-		return err
-	}
-	if err := p.green(ctx, merge); err != nil {
-		return err
-	}
-	if err := p.awaitStatus(ctx, pr.Head(), "success", "applied"); err != nil {
-		return err
-	}
-	p.say("the green commit was planned again, alice's approval covers it, and it was applied")
-	if err := p.check("net", "gateway", "10.0.0.1"); err != nil {
-		return err
-	}
-	return p.check("app", "service", "serves 10.0.0.0/16")
-}
-
-// unapproved is the other way: nobody approved, so the green commit waits.
-func (p *play) unapproved(ctx context.Context) error {
-	pr, err := p.propose("again", map[string][2]string{"app": {"serves", "answers in"}})
-	if err != nil {
-		return err
-	}
-	if _, err := p.approveLine(ctx, pr, "pr-"); err != nil {
-		return err
-	}
-	merge, err := pr.Merge("squash", p.Alice)
-	if err != nil {
-		return err
-	}
-	p.say("pull request #%d is merged as %s without an approval", pr.Number, merge[:12])
-	if err := p.green(ctx, merge); err != nil {
-		return err
-	}
-	if err := p.awaitStatus(ctx, pr.Head(), "pending", "not covered"); err != nil {
-		return err
-	}
-	op := "green-" + merge[:12]
-	line, err := p.approveLine(ctx, pr, op)
-	if err != nil {
-		return err
-	}
-	p.say("no approval covers it, so it waits at %s; the note now reads:", op)
-	p.quote(pr)
-	if err := p.check("app", "service", "serves 10.0.0.0/16"); err != nil {
-		return err
-	}
-	if _, err := p.Forge.As(p.Alice).Comment(pr, line); err != nil {
-		return err
-	}
-	p.say("alice approves what is planned now: %s", line)
-	if err := p.awaitStatus(ctx, pr.Head(), "success", "applied"); err != nil {
-		return err
-	}
-	p.say("the gate opened and it was applied")
-	return p.check("app", "service", "answers in 10.0.0.0/16")
-}
-
 // check compares terraform's own state.
 func (p *play) check(root, resource, want string) error {
 	got, err := p.Applied(root, resource)
@@ -258,14 +188,21 @@ func (p *play) check(root, resource, want string) error {
 	return nil
 }
 
-// propose opens a pull request of bob's that replaces one text a root.
-func (p *play) propose(branch string, edits map[string][2]string) (*forgetest.Pull, error) {
+// edits are texts to replace, a file each, and by what.
+type edits map[string][2]string
+
+func mainOf(root string) string { return "roots/" + root + "/main.tf" }
+
+// propose opens a pull request of bob's.
+func (p *play) propose(branch string, changes edits) (*forgetest.Pull, error) {
 	files := map[string]string{}
-	for root, edit := range edits {
-		path := "roots/" + root + "/main.tf"
+	for path, edit := range changes {
 		text, err := p.Repo.ReadFile("main", path)
 		if err != nil {
 			return nil, err
+		}
+		if !strings.Contains(text, edit[0]) {
+			return nil, fmt.Errorf("%s has no %q to replace", path, edit[0])
 		}
 		files[path] = strings.ReplaceAll(text, edit[0], edit[1])
 	}
@@ -273,6 +210,31 @@ func (p *play) propose(branch string, edits map[string][2]string) (*forgetest.Pu
 		return nil, err
 	}
 	return p.Repo.OpenPullRequest(p.Bob, branch, "main", "Change the roots")
+}
+
+// approvedAndMerged goes the way it is meant to go, up to the merge that is green.
+func (p *play) approvedAndMerged(ctx context.Context, pr *forgetest.Pull) (merge string, err error) {
+	line, err := p.approveLine(ctx, pr, "pr-")
+	if err != nil {
+		return "", err
+	}
+	p.say("chant plans it and writes the note, bound to a digest:")
+	p.quote(pr)
+	if _, err := p.Forge.As(p.Alice).Review(pr, "APPROVE", "Read it.\n\n"+line); err != nil {
+		return "", err
+	}
+	p.say("alice reviews it and approves exactly that digest: %s", line)
+	if err := p.awaitNote(ctx, pr, "Approved by"); err != nil {
+		return "", err
+	}
+	if merge, err = pr.Merge("merge", p.Alice); err != nil {
+		return "", err
+	}
+	p.say("alice merges as %s: nothing is deployed, the merge is recorded", merge[:12])
+	if err := p.awaitStatus(ctx, pr.Head(), "pending", "green"); err != nil {
+		return "", err
+	}
+	return merge, p.green(ctx, merge)
 }
 
 // green passes the required checks and waits for the tag.
@@ -332,6 +294,16 @@ func (p *play) awaitStatus(ctx context.Context, sha, state, text string) error {
 		s := p.Repo.Status(sha, "chant/apply")
 		return s.State == state && strings.Contains(s.Description, text), nil
 	})
+}
+
+// shows says something of a pull request once its note holds a text, and quotes it.
+func (p *play) shows(ctx context.Context, pr *forgetest.Pull, text, said string) error {
+	if err := p.awaitNote(ctx, pr, text); err != nil {
+		return err
+	}
+	p.say("%s", said)
+	p.quote(pr)
+	return nil
 }
 
 // quote prints a note as text, up to what is folded.

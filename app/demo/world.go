@@ -1,5 +1,5 @@
 // Package demo is a small world to run the server in: a forge on loopback with
-// people, a repository of two terraform roots that were applied before, and the
+// people, an example repository whose terraform roots were applied before, and the
 // server's configuration for it. `chant demo` plays the loop in it and the
 // end-to-end tests use it too. It knows nothing of the server's inside.
 package demo
@@ -7,19 +7,54 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chant-bot/chant/examples"
 	"github.com/chant-bot/chant/forges/forgetest"
 )
 
+// Example is a repository of the folder examples, and how its team had applied it
+// before it met chant.
+type Example struct {
+	Name    string
+	Roots   []Root
+	Volumes []string // attached to the machine, below /srv/volumes
+}
+
+// Root is one of an example's, and the values its variables had when it was applied.
+type Root struct {
+	Name string
+	Vars []string // name=value
+}
+
+// TwoRoots is the smallest example.
+func TwoRoots() Example {
+	return Example{Name: "two-roots", Roots: []Root{{Name: "net"}, {Name: "app", Vars: []string{"cidr=10.0.0.0/16"}}}}
+}
+
+// Composed is the example whose changes reach who reads what they move.
+func Composed() Example {
+	return Example{Name: "composed", Volumes: []string{"data-1"}, Roots: []Root{
+		{Name: "net"},
+		{Name: "app", Vars: []string{"cidr=10.0.0.0/16"}},
+		{Name: "cert", Vars: []string{"zone=example.test"}},
+		{Name: "listener", Vars: []string{"port=8080"}},
+		{Name: "data", Vars: []string{"volumes=/srv/volumes"}},
+		{Name: "jobs"},
+	}}
+}
+
 // World is the forge, its people and the files around them.
 type World struct {
+	Example Example
+
 	Dir   string // everything lives below it
 	State string // where the roots keep their terraform state
 	Forge *forgetest.Forge
@@ -31,9 +66,9 @@ type World struct {
 	Secret     string // of the webhook
 }
 
-// New makes a world below dir, with both roots applied.
-func New(ctx context.Context, dir, terraform string) (*World, error) {
-	w := &World{Dir: dir, State: filepath.Join(dir, "state"), Terraform: terraform, Secret: "a webhook secret of the demo"}
+// New makes a world below dir, with all roots of the example applied.
+func New(ctx context.Context, dir, terraform string, example Example) (*World, error) {
+	w := &World{Example: example, Dir: dir, State: filepath.Join(dir, "state"), Terraform: terraform, Secret: "a webhook secret of the demo"}
 	if err := os.MkdirAll(w.State, 0o700); err != nil {
 		return nil, fmt.Errorf("making the demo's directory: %w", err)
 	}
@@ -75,11 +110,15 @@ func (w *World) populate() error {
 	return err
 }
 
-// Files is the example repository with its state kept in this world.
+// Files is the example repository with its state, and what it has in /srv, kept in
+// this world.
 func (w *World) Files() (map[string]string, error) {
-	files, err := examples.Files("two-roots")
+	files, err := examples.Files(w.Example.Name)
 	if err != nil {
 		return nil, err
+	}
+	for name, text := range files {
+		files[name] = w.here(text)
 	}
 	var config map[string]any
 	if err := json.Unmarshal([]byte(files["chant.config.json"]), &config); err != nil {
@@ -100,31 +139,55 @@ func (w *World) Files() (map[string]string, error) {
 // StateFile is where a root keeps its state.
 func (w *World) StateFile(root string) string { return filepath.Join(w.State, root+".tfstate") }
 
-// ApplyFirst applies both roots by hand, as a team had done before it met chant.
+func (w *World) here(text string) string { return strings.ReplaceAll(text, "/srv/", w.State+"/") }
+
+// ApplyFirst applies the roots by hand, as a team had done before it met chant.
 func (w *World) ApplyFirst(ctx context.Context) error {
 	files, err := w.Files()
 	if err != nil {
 		return err
 	}
-	for _, root := range []string{"net", "app"} {
-		dir := filepath.Join(w.Dir, "by-hand", root)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+	for _, volume := range w.Example.Volumes {
+		if err := w.Attach(volume); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(files["roots/"+root+"/main.tf"]), 0o600); err != nil {
-			return err
-		}
-		apply := []string{"apply", "-input=false", "-auto-approve"}
-		if root == "app" {
-			apply = append(apply, "-var=cidr=10.0.0.0/16")
-		}
-		for _, args := range [][]string{{"init", "-input=false", "-backend-config=path=" + w.StateFile(root)}, apply} {
-			if err := w.terraform(ctx, dir, args...); err != nil {
-				return fmt.Errorf("applying %s by hand: %w", root, err)
-			}
+	}
+	var all sync.WaitGroup
+	failed := make([]error, len(w.Example.Roots))
+	for i, root := range w.Example.Roots {
+		all.Go(func() { failed[i] = w.applyByHand(ctx, root, files["roots/"+root.Name+"/main.tf"]) })
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+func (w *World) applyByHand(ctx context.Context, root Root, code string) error {
+	dir := filepath.Join(w.Dir, "by-hand", root.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(code), 0o600); err != nil {
+		return err
+	}
+	apply := []string{"apply", "-input=false", "-auto-approve"}
+	for _, v := range root.Vars {
+		apply = append(apply, "-var="+w.here(v))
+	}
+	for _, args := range [][]string{{"init", "-input=false", "-backend-config=path=" + w.StateFile(root.Name)}, apply} {
+		if err := w.terraform(ctx, dir, args...); err != nil {
+			return fmt.Errorf("applying %s by hand: %w", root.Name, err)
 		}
 	}
 	return nil
+}
+
+// Attach does what nobody's code does: it attaches a volume to the machine.
+func (w *World) Attach(volume string) error {
+	dir := filepath.Join(w.State, "volumes", volume)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "attached"), nil, 0o600)
 }
 
 func (w *World) terraform(ctx context.Context, dir string, args ...string) error {

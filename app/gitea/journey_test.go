@@ -38,7 +38,7 @@ func (w journey) holds(want string) {
 func newJourney(t *testing.T) journey {
 	t.Helper()
 	dir := t.TempDir()
-	example := &demo.World{Dir: dir, State: filepath.Join(dir, "state"), Terraform: terraform(t)}
+	example := &demo.World{Example: demo.TwoRoots(), Dir: dir, State: filepath.Join(dir, "state"), Terraform: terraform(t)}
 	if err := os.Mkdir(example.State, 0o700); err != nil {
 		t.Fatal(err)
 	}

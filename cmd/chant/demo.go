@@ -15,7 +15,8 @@ import (
 // Demo plays the whole loop on this machine, with no account and nothing
 // installed but git and terraform or tofu.
 type Demo struct {
-	Keep bool `help:"Leave the server and its pages up at the end."`
+	Composed bool `help:"Play changes that reach what reads them: a round, a wave gate and a failure that is carried on."`
+	Keep     bool `help:"Leave the server and its pages up at the end."`
 }
 
 // demoTimeout bounds a demo that nobody asked to keep.
@@ -40,5 +41,5 @@ func (d *Demo) Run() error {
 		ctx, cancel = context.WithTimeout(ctx, demoTimeout)
 		defer cancel()
 	}
-	return demo.Play(ctx, demo.Options{Program: program, Terraform: terraform, Out: os.Stdout, Keep: d.Keep})
+	return demo.Play(ctx, demo.Options{Program: program, Terraform: terraform, Out: os.Stdout, Composed: d.Composed, Keep: d.Keep})
 }

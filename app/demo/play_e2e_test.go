@@ -1,0 +1,48 @@
+//go:build e2e
+
+package demo_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chant-bot/chant/app/demo"
+)
+
+// Play fails where terraform's state holds anything but what it tells. Nobody watches
+// a demo for longer than two minutes.
+func TestTheDemosEndWell(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	program := filepath.Join(t.TempDir(), "chant")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/chant-bot/chant/cmd/chant")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	terraform, err := exec.LookPath("terraform")
+	if err != nil {
+		terraform, err = exec.LookPath("tofu")
+	}
+	if err != nil {
+		t.Fatal("neither terraform nor tofu is on PATH; install one of them to run this test")
+	}
+	for name, composed := range map[string]bool{"loop": false, "composed": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			var out bytes.Buffer
+			err := demo.Play(ctx, demo.Options{Program: program, Terraform: terraform, Out: &out, Composed: composed})
+			if err != nil || !strings.Contains(out.String(), ". Done: ") {
+				t.Errorf("%v\n%s", err, &out)
+			}
+		})
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "chant-demo-*")); len(left) > 0 {
+		t.Errorf("directories of demos that are over: %v", left)
+	}
+}

@@ -1,0 +1,11 @@
+terraform {
+  backend "local" {}
+}
+
+variable "zone" {
+  type = string
+}
+
+resource "terraform_data" "certificate" {
+  input = "for *.${var.zone}"
+}

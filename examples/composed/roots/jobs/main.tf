@@ -1,0 +1,7 @@
+terraform {
+  backend "local" {}
+}
+
+resource "terraform_data" "schedule" {
+  input = "nightly"
+}
