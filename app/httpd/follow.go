@@ -32,39 +32,40 @@ const (
 	patience = 10 * time.Second
 )
 
+// story tells what happened in a run behind the event of a number, and whether the
+// run is over: what it ended with is then among its events.
+type story func(r *http.Request, after int64) (news []store.RunEvent, over bool, err error)
+
 // follow streams the events of a run as server-sent events: each update is an
 // event "progress" with the progress events of pr-loop §7.3, a JSON object a line,
 // numbered by the last of them, so that a browser that comes back goes on behind
 // Last-Event-ID. Once the run is over an event "end" follows; a browser that asks
 // again is told 204, which tells it to stop.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
-	id, err := pathID(r)
-	if err != nil {
-		plain(w, http.StatusNotFound, "no such run")
-		return
+func (s *Server) follow(told story) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f := &follower{server: s, story: told, after: followedTo(r), out: w, control: http.NewResponseController(w)}
+		news, over, err := f.look(r)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			plain(w, http.StatusNotFound, "no such run")
+			return
+		case err != nil:
+			s.Log.Error("following a run", "path", r.URL.Path, "error", err)
+			plain(w, http.StatusInternalServerError, "the run cannot be read; the log says more")
+			return
+		case over && len(news) == 0 && r.Header.Get("Last-Event-ID") != "":
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects it would show it at the end
+		_ = f.control.SetReadDeadline(time.Time{})
+		if f.send([]byte("retry: 2000\n\n")) != nil {
+			return
+		}
+		f.run(r, news, over)
 	}
-	f := &follower{server: s, id: id, after: followedTo(r), out: w, control: http.NewResponseController(w)}
-	news, over, err := f.look(r)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		plain(w, http.StatusNotFound, "no such run")
-		return
-	case err != nil:
-		s.Log.Error("following a run", "run", id, "error", err)
-		plain(w, http.StatusInternalServerError, "the run cannot be read; the log says more")
-		return
-	case over && len(news) == 0 && r.Header.Get("Last-Event-ID") != "":
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects it would show it at the end
-	_ = f.control.SetReadDeadline(time.Time{})
-	if f.send([]byte("retry: 2000\n\n")) != nil {
-		return
-	}
-	f.run(r, news, over)
 }
 
 // followedTo is the number of the last event that the browser has.
@@ -80,7 +81,7 @@ func followedTo(r *http.Request) int64 {
 // follower is one browser that follows one run.
 type follower struct {
 	server  *Server
-	id      int64
+	story   story
 	after   int64 // number of the last event sent
 	out     http.ResponseWriter
 	control *http.ResponseController
@@ -115,24 +116,34 @@ func (f *follower) run(r *http.Request, news []store.RunEvent, over bool) {
 		var err error
 		if news, over, err = f.look(r); err != nil {
 			if r.Context().Err() == nil {
-				f.server.Log.Error("following a run", "run", f.id, "error", err)
+				f.server.Log.Error("following a run", "path", r.URL.Path, "error", err)
 			}
 			return
 		}
 	}
 }
 
-// look reads what happened since. The run is read first: what it ended with is
-// then among the events.
+// look reads what happened since.
 func (f *follower) look(r *http.Request) (news []store.RunEvent, over bool, err error) {
-	status, _, err := f.server.Facts.Runs.Status(r.Context(), f.id)
-	if err != nil {
-		return nil, false, err
-	}
-	news, err = f.server.Facts.Runs.Events(r.Context(), f.id, f.after, batch)
+	news, over, err = f.story(r, f.after)
 	if len(news) > 0 {
 		f.after = news[len(news)-1].Seq
 	}
+	return news, over, err
+}
+
+// ofRun is the story of a run of this server. The run is read first: what it ended
+// with is then among the events.
+func (s *Server) ofRun(r *http.Request, after int64) (news []store.RunEvent, over bool, err error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, false, err
+	}
+	status, _, err := s.Facts.Runs.Status(r.Context(), id)
+	if err != nil {
+		return nil, false, err
+	}
+	news, err = s.Facts.Runs.Events(r.Context(), id, after, batch)
 	return news, status != string(usecase.RunRunning), err
 }
 

@@ -71,27 +71,20 @@ func (s *Server) reportedLines(r *http.Request) ([]web.RunLine, error) {
 
 // reported is the page of a run that went on elsewhere.
 func (s *Server) reported(r *http.Request) (web.Page, error) {
-	id, err := pathID(r)
+	row, b, err := s.report(r)
 	if err != nil {
 		return nil, err
-	}
-	row, err := s.Reports.Get(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	var b reports.Body
-	if err := json.Unmarshal(row.Body, &b); err != nil {
-		return nil, fmt.Errorf("report %d: %w", id, err)
 	}
 	rep := b.SoFar()
 	page := web.Run{
 		Frame: s.frame("Reported "+b.Run.Stage+" of "+b.Run.Repo, "runs"), Repo: b.Run.Repo, Env: b.Run.Env, Stage: b.Run.Stage,
 		Status: b.Status(), Verdict: b.Run.Op, Head: b.Run.Commit, Base: rep.Base, Digest: rep.Digest.String(), Message: rep.Message,
 		Started: row.Received, Weight: web.WeightOf(rep.ChangeSet), Waves: web.WavesOf(rep, nil), Members: web.MembersOf(rep),
+		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep),
 	}
 	page.Notice = "Reported from outside. This server did not run it, and decides nothing by what is said here."
 	if page.Status == string(run.Running) {
-		page.Refresh = 2
+		page.Refresh, page.Follow = 2, fmt.Sprintf("/reports/%d/events?after=%d", row.ID, len(b.Events))
 	} else {
 		page.Ended = row.Updated
 	}
@@ -102,4 +95,38 @@ func (s *Server) reported(r *http.Request) (web.Page, error) {
 	}
 	page.LogLeftOut = max(0, len(b.Events)-batch)
 	return page, nil
+}
+
+// report is the reported run that a request names.
+func (s *Server) report(r *http.Request) (store.Report, reports.Body, error) {
+	var b reports.Body
+	id, err := pathID(r)
+	if err != nil {
+		return store.Report{}, b, err
+	}
+	row, err := s.Reports.Get(r.Context(), id)
+	if err != nil {
+		return store.Report{}, b, err
+	}
+	if err := json.Unmarshal(row.Body, &b); err != nil {
+		return store.Report{}, b, fmt.Errorf("report %d: %w", id, err)
+	}
+	return row, b, nil
+}
+
+// ofReport is the story of a run that goes on elsewhere, as far as it was reported.
+func (s *Server) ofReport(r *http.Request, after int64) (news []store.RunEvent, over bool, err error) {
+	row, b, err := s.report(r)
+	if err != nil {
+		return nil, false, err
+	}
+	from := min(int(after), len(b.Events))
+	for i, e := range b.Events[from:min(from+batch, len(b.Events))] {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return nil, false, fmt.Errorf("event %d of report %d: %w", from+i+1, row.ID, err)
+		}
+		news = append(news, store.RunEvent{Seq: int64(from + i + 1), At: row.Updated, Event: text})
+	}
+	return news, b.Status() != string(run.Running), nil
 }

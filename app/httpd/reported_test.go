@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/reports"
@@ -25,6 +28,12 @@ const reportsToken = "0123456789abcdef"
 
 func newReported(t *testing.T, token string) *httptest.Server {
 	t.Helper()
+	return newTicking(t, token, nil)
+}
+
+// newTicking has the clock of its followers in the test's hands.
+func newTicking(t *testing.T, token string, ticks chan time.Time) *httptest.Server {
+	t.Helper()
 	db := sqltest.Open(t)
 	pages, err := web.New()
 	if err != nil {
@@ -33,6 +42,7 @@ func newReported(t *testing.T, token string) *httptest.Server {
 	s := &Server{
 		Loopback: true, Pages: pages, Repos: store.NewRepos(db), Facts: facts.New(db, time.Now), Log: slog.New(slog.DiscardHandler),
 		Reports: store.NewReports(db), ReportsToken: []byte(token),
+		Ticks: func() (<-chan time.Time, func()) { return ticks, func() {} },
 	}
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
@@ -98,6 +108,47 @@ func TestAReportIsShownAsOneFromOutsideAndALateOneChangesNothing(t *testing.T) {
 		if code != http.StatusOK || !strings.Contains(page, want) {
 			t.Errorf("%d, without %s", code, want)
 		}
+	}
+}
+
+func TestARunThatGoesOnElsewhereIsFollowedAsOneOfOurs(t *testing.T) {
+	t.Parallel()
+	ticks := make(chan time.Time)
+	server := newTicking(t, reportsToken, ticks)
+	post := func(done bool) {
+		t.Helper()
+		if code, text := send(t, http.MethodPost, server.URL+"/api/v1/reports", reportsToken, told(t, "net", done)); code != http.StatusNoContent {
+			t.Fatalf("%d %s", code, text)
+		}
+	}
+	post(false)
+	if _, page := send(t, http.MethodGet, server.URL+"/reports/1", "", nil); !strings.Contains(page, `data-events="/reports/1/events?after=3"`) {
+		t.Errorf("its page follows nothing: %s", page)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/reports/1/events?after=1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	stream := bufio.NewScanner(resp.Body)
+	got := []message{next(t, stream)}
+	post(true)
+	ticks <- time.Time{}
+	got = append(got, next(t, stream), next(t, stream))
+	want := []message{
+		{ID: "3", Event: "progress", Types: []string{"wave-start", "component-start"}},
+		{ID: "7", Event: "progress", Types: []string{"step", "component-done", "component-done", "run-done"}},
+		{Event: "end"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if code, _ := send(t, http.MethodGet, server.URL+"/reports/2/events", "", nil); code != http.StatusNotFound {
+		t.Errorf("a run nobody reported: %d", code)
 	}
 }
 

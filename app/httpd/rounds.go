@@ -1,26 +1,77 @@
 package httpd
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
+	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// roundsOf are the rounds of an apply, with what its members read. One that waits
-// has the line to copy, unless a later run decided since.
-func roundsOf(rep report.Report, repo store.Repo, row store.Run, url string, decided bool) []web.Round {
+// shownRun is one run as pages show its gates. url is its page, "" on that page.
+type shownRun struct {
+	row  store.Run
+	repo store.Repo
+	a    *usecase.Apply
+	rep  report.Report
+	url  string
+}
+
+// gate is the apply's own, as it waits.
+func (s shownRun) gate() web.Gate {
+	weight := web.WeightOf(s.rep.ChangeSet)
+	g := web.Gate{
+		Repo: s.repo.FullName(), RepoURL: s.repo.HTMLURL, Env: s.row.Env, Op: s.rep.Op, Name: s.rep.Gate, Digest: s.rep.Digest.String(),
+		Status: "waiting", Missing: 1, Since: s.row.Updated, Weight: &weight, RunURL: s.url, PlanURL: s.plan(0),
+	}
+	if s.rep.Green != nil {
+		g.Approve = s.rep.Green.Approve
+	}
+	return g
+}
+
+// plan is the page of the plan of a pass, the main one first.
+func (s shownRun) plan(pass int) string {
+	if s.a.Set == nil {
+		return ""
+	}
+	return fmt.Sprintf("/runs/%d/plans/%d", s.row.ID, pass)
+}
+
+// later is the gate of a round or a wave, with the plan that it binds.
+func (s shownRun) later(name, digest, approve string) web.Gate {
+	g := s.gate()
+	g.Name, g.Digest, g.Approve, g.Weight, g.PlanURL = name, digest, approve, nil, ""
+	for i, p := range s.a.Later {
+		if p.Asked != nil && p.Asked.Gate == name && p.Set != nil {
+			g.PlanURL = s.plan(i + 1)
+		}
+	}
+	asked := s.a.Asked()
+	if i := slices.IndexFunc(asked, func(a note.Asked) bool { return a.Gate == name }); i >= 0 {
+		weight := web.WeightOf(asked[i].Document)
+		g.Weight, g.Named = &weight, web.NamedIn(asked[i].Document, asked[i].RunsCode)
+	}
+	return g
+}
+
+// rounds are the rounds of an apply, with what its members read. One that waits has
+// the line to copy, unless a later run decided since.
+func (s shownRun) rounds(decided bool) []web.Round {
 	var out []web.Round
-	for _, r := range rep.Rounds {
-		g := gateOf(rep, repo, row, url)
-		g.Name, g.Digest, g.Weight = r.Gate, r.Digest.String(), nil
-		g.ApprovedBy, g.Approve = r.ApprovedBy, r.Approve
+	for _, r := range s.rep.Rounds {
+		g := s.later(r.Gate, r.Digest.String(), r.Approve)
+		g.ApprovedBy = r.ApprovedBy
 		switch {
 		case r.Status != report.WaveWaiting:
 			g.Status, g.Missing = "approved", 0
 		case decided:
 			g.Status, g.Missing, g.Approve = "superseded", 0, ""
 		}
-		round := web.Round{Number: r.Round, Gate: g}
+		round := web.Round{Number: r.Round, Gate: g, Waits: r.Status == report.WaveWaiting && !decided}
 		for _, m := range r.Members {
 			for _, read := range m.Reads {
 				round.Reads = append(round.Reads, web.Read{Member: m.Member, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
@@ -31,16 +82,13 @@ func roundsOf(rep report.Report, repo store.Repo, row store.Run, url string, dec
 	return out
 }
 
-// waveGates are the gates of an apply's waves that wait.
-func waveGates(rep report.Report, repo store.Repo, row store.Run, url string) []web.Gate {
+// waves are the gates of an apply's waves that wait.
+func (s shownRun) waves() []web.Gate {
 	var out []web.Gate
-	for _, w := range rep.Waves {
-		if w.Status != report.WaveWaiting {
-			continue
+	for _, w := range s.rep.Waves {
+		if w.Status == report.WaveWaiting {
+			out = append(out, s.later(w.Gate, w.Digest.String(), w.Approve))
 		}
-		g := gateOf(rep, repo, row, url)
-		g.Name, g.Digest, g.Weight, g.Approve = w.Gate, w.Digest.String(), nil, w.Approve
-		out = append(out, g)
 	}
 	return out
 }

@@ -114,29 +114,22 @@ func (s *Server) newestRuns(r *http.Request) ([]newestRun, error) {
 func waiting(runs []newestRun) []web.Gate {
 	var out []web.Gate
 	for _, n := range runs {
-		rep := n.kept.Apply.Report
-		for _, round := range roundsOf(rep, n.repo, n.row, n.url(), n.kept.Status == usecase.RunRunning) {
+		shown := shownRun{row: n.row, repo: n.repo, a: n.kept.Apply, rep: n.kept.Apply.Report, url: n.url()}
+		running := n.kept.Status == usecase.RunRunning
+		for _, round := range shown.rounds(running) {
 			if round.Gate.Approve != "" {
 				out = append(out, round.Gate)
 			}
 		}
-		if n.kept.Status != usecase.RunRunning {
-			out = append(out, waveGates(rep, n.repo, n.row, n.url())...)
-		}
-		if g := rep.Green; g == nil || g.Approve == "" || n.kept.Status == usecase.RunRunning || rep.Status != report.Refused {
+		if running {
 			continue
 		}
-		out = append(out, gateOf(rep, n.repo, n.row, n.url()))
+		out = append(out, shown.waves()...)
+		if g := shown.gate(); g.Approve != "" && shown.rep.Status == report.Refused {
+			out = append(out, g)
+		}
 	}
 	return out
-}
-
-func gateOf(rep report.Report, repo store.Repo, row store.Run, url string) web.Gate {
-	weight := web.WeightOf(rep.ChangeSet)
-	return web.Gate{
-		Repo: repo.FullName(), RepoURL: repo.HTMLURL, Env: row.Env, Op: rep.Op, Name: rep.Gate, Digest: rep.Digest.String(),
-		Status: "waiting", Missing: 1, Since: row.Updated, Weight: &weight, Approve: rep.Green.Approve, RunURL: url,
-	}
 }
 
 func (s *Server) gates(r *http.Request) (web.Page, error) {
@@ -221,9 +214,8 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	}
 	a := kept.Apply
 	rep := a.Report
-	rep.Take(a.Passes())
 	if kept.Status == usecase.RunRunning {
-		rep.Status = a.Report.Status
+		rep = a.SoFar()
 	}
 	_, verdict := note.Status(rep)
 	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
@@ -235,10 +227,12 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 		Env: row.Env, Member: row.Member, Stage: "apply", Status: runStatus(kept), Verdict: verdict,
 		Head: rep.Head, Base: rep.Base, Digest: rep.Digest.String(), Started: row.Created, Message: rep.Message,
 		Weight: web.WeightOf(rep.ChangeSet), Named: web.NamedOf(rep), Members: web.MembersOf(rep),
+		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep),
 		Approvals: web.ApprovalsOf(rep, func(pr int) string { return fmt.Sprintf("%s/pull/%d", repo.HTMLURL, pr) }),
 	}
+	shown := shownRun{row: row, repo: repo, a: a, rep: rep}
 	if a.Set != nil {
-		page.Waves = web.WavesOf(rep, a.Set.DependsOn)
+		page.Waves, page.PlanURL = web.WavesOf(rep, a.Set.DependsOn), shown.plan(0)
 	}
 	going(&page, a)
 	if kept.Status == usecase.RunRunning {
@@ -246,7 +240,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	} else {
 		page.Ended = row.Updated
 	}
-	if err := s.runGates(r, &page, row, repo, a); err != nil {
+	if err := s.runGates(r, &page, shown); err != nil {
 		return nil, err
 	}
 	last, err := s.runLog(r, &page, id)
@@ -259,10 +253,18 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 // going adds what a report does not know: which members run now, and what held ones
 // read that no round asks for yet.
 func going(page *web.Run, a *usecase.Apply) {
-	running, passes := map[string]bool{}, a.Passes()
+	running, asked, passes := map[string]bool{}, map[string]bool{}, a.Passes()
+	for _, round := range a.Report.Rounds {
+		for _, m := range round.Members {
+			asked[m.Member] = true
+		}
+	}
 	for _, name := range a.State.Order {
 		m := passes.Member(name)
 		running[name] = m.Status == run.Running
+		if asked[name] {
+			continue // its round says it
+		}
 		for _, read := range m.Reads {
 			page.Held = append(page.Held, web.Read{Member: name, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
 		}
@@ -283,28 +285,29 @@ func going(page *web.Run, a *usecase.Apply) {
 
 // runGates shows the gates the run waits at, or the approvals it applied under. A
 // gate that a later run decided is no longer one to approve.
-func (s *Server) runGates(r *http.Request, page *web.Run, row store.Run, repo store.Repo, a *usecase.Apply) error {
-	rep := a.Report
-	newest, err := s.Facts.Runs.Newest(r.Context(), row.RunTarget)
+func (s *Server) runGates(r *http.Request, page *web.Run, shown shownRun) error {
+	rep := shown.rep
+	newest, err := s.Facts.Runs.Newest(r.Context(), shown.row.RunTarget)
 	if err != nil {
 		return err
 	}
-	page.Rounds = roundsOf(rep, repo, row, "", newest.ID != row.ID)
-	if a.State.Via == record.ViaGate {
-		g := gateOf(rep, repo, row, "")
+	decided := newest.ID != shown.row.ID
+	page.Rounds = shown.rounds(decided)
+	if shown.a.State.Via == record.ViaGate {
+		g := shown.gate()
 		g.Status, g.ApprovedBy, g.Missing, g.Approve = "approved", rep.Approval.ApprovedBy, 0, ""
 		page.Gates = append(page.Gates, g)
 	}
 	waits := rep.Green != nil && rep.Green.Approve != ""
-	if newest.ID != row.ID && (waits || rep.Status == report.Waiting) {
+	if decided && (waits || rep.Status == report.Waiting) {
 		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
 		return nil
 	}
-	page.Gates = append(page.Gates, waveGates(rep, repo, row, "")...)
+	page.Gates = append(page.Gates, shown.waves()...)
 	if !waits {
 		return nil
 	}
-	page.Gates = append(page.Gates, gateOf(rep, repo, row, ""))
+	page.Gates = append(page.Gates, shown.gate())
 	if rep.Refusal == report.NotApproved {
 		page.Message = "" // the gate says it, with the line to copy
 	}
@@ -360,36 +363,4 @@ func eventText(e run.Event) string {
 		return "run: " + string(e.Status)
 	}
 	return ""
-}
-
-func (s *Server) plan(r *http.Request) (web.Page, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-	row, err := s.Facts.Plans.Get(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := s.Facts.Plan(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	page := web.Plan{
-		Frame: s.frame(fmt.Sprintf("Plan of #%d", row.Number), "runs"), Repo: s.repoName(r, row.RepoKey), Env: row.Env,
-		Digest: kept.Report.Digest.String(), Query: r.URL.Query().Get("q"),
-	}
-	if kept.Document == nil {
-		return web.Message{Frame: page.Frame, Text: planProblem(kept.Report)}, nil
-	}
-	page.Weight = web.WeightOf(kept.Document)
-	page.Members, page.Found, page.Total = web.PlanOf(kept.Document, page.Query)
-	return page, nil
-}
-
-func planProblem(r report.Report) string {
-	if r.Message != "" {
-		return r.Message
-	}
-	return "Nothing was planned."
 }

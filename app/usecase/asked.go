@@ -5,12 +5,12 @@ import (
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// Asked are the plans of the rounds and waves that wait, which whoever approves one
-// has to see. The report has the plan of the whole apply alone.
+// Asked are the plans that the gates of rounds and waves were asked for, which
+// whoever approves one has to see. The report has the plan of the whole apply alone.
 func (a *Apply) Asked() []note.Asked {
 	var out []note.Asked
 	for _, p := range a.Later {
-		if p.waits() {
+		if p.Asked != nil {
 			out = append(out, note.Asked{Gate: p.Asked.Gate, Document: p.Set.Document, RunsCode: p.Set.runsCode()})
 		}
 	}

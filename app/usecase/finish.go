@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -29,10 +30,8 @@ func (ex *execution) finish(ctx context.Context) error {
 
 // conclude turns the states into the report's words.
 func (a *Apply) conclude() {
+	a.stand()
 	passes := a.Passes()
-	a.Report.Take(passes)
-	a.endRounds()
-	a.Report.Waves = a.waveRows()
 	if a.Report.Message = passes.Halted(); a.Report.Message == "" {
 		a.Report.Message = a.Waits
 	}
@@ -41,6 +40,22 @@ func (a *Apply) conclude() {
 		a.Fresh = false
 		a.Report.Message = a.whyEndless()
 	}
+}
+
+// stand writes into the report how everything that was planned stands.
+func (a *Apply) stand() {
+	a.Report.Take(a.Passes())
+	a.endRounds()
+	a.Report.Waves = a.waveRows()
+}
+
+// SoFar is the report of an apply that goes on, as it stands now.
+func (a *Apply) SoFar() report.Report {
+	now := *a
+	now.Report.Members, now.Report.Rounds = slices.Clone(a.Report.Members), slices.Clone(a.Report.Rounds)
+	now.stand()
+	now.Report.Status = a.Report.Status
+	return now.Report
 }
 
 // whyEndless says why no fresh apply follows by itself any more: one that ended in

@@ -2,6 +2,8 @@ package web
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,35 +16,6 @@ import (
 func WeightOf(doc *changeset.Document) Weight {
 	t := changes.Count(doc)
 	return Weight{Destroy: t.Delete, Replace: t.Replace, Forget: t.Forget, Create: t.Create, Update: t.Update, Import: t.Import}
-}
-
-// WavesOf lays a report's members out by wave. needs gives the components each
-// component depends on; it may be nil, then the picture has no lines.
-func WavesOf(r report.Report, needs map[string][]string) []Wave {
-	byComponent := map[string][]report.Member{}
-	for _, m := range r.Members {
-		byComponent[m.Component] = append(byComponent[m.Component], m)
-	}
-	var waves []Wave
-	for i, components := range r.Selection.Waves {
-		w := Wave{Number: i + 1}
-		for _, c := range components {
-			var before []string
-			for _, need := range needs[c] {
-				for _, m := range byComponent[need] {
-					before = append(before, m.Member)
-				}
-			}
-			if len(byComponent[c]) == 0 {
-				w.Members = append(w.Members, Box{Name: c, Status: "not-started", Needs: before})
-			}
-			for _, m := range byComponent[c] {
-				w.Members = append(w.Members, Box{Name: m.Member, Status: string(m.Status), BlockedBy: m.BlockedBy, Needs: before})
-			}
-		}
-		waves = append(waves, w)
-	}
-	return waves
 }
 
 // MembersOf are the rows of a report's members, by wave and name.
@@ -79,23 +52,44 @@ func by(status, root string) string {
 
 func remark(r report.Report, m report.Member) string {
 	var parts []string
+	later, asked := r.LaterOf(m)
+	switch {
+	case asked && later.Status == report.WaveWaiting:
+		parts = append(parts, "waits at "+later.Gate)
+	case asked:
+		parts = append(parts, later.Name+", approved by "+strings.Join(later.ApprovedBy, ", "))
+	default:
+		parts = append(parts, covered(r, m)...)
+	}
 	if m.BlockedBy != "" {
 		parts = append(parts, by(string(m.Status), m.BlockedBy))
 	}
 	if m.Moved {
 		parts = append(parts, "its target moved since the plan, nothing applied")
 	}
-	for _, u := range m.UnknownInputs {
-		parts = append(parts, "inputs from "+u.From+"; re-checked on apply ("+u.From+"."+u.Output+")")
-	}
-	if r.Green != nil {
-		for _, c := range r.Green.Cover {
-			if c.Member == m.Member && c.Status == report.Uncovered {
-				parts = append(parts, "not covered: "+c.Reason)
-			}
+	if !asked { // it is planned again by then
+		for _, u := range m.UnknownInputs {
+			parts = append(parts, "inputs from "+u.From+"; re-checked on apply ("+u.From+"."+u.Output+")")
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// covered says which approval covers a member, or why none does.
+func covered(r report.Report, m report.Member) []string {
+	if r.Green == nil {
+		return nil
+	}
+	for _, c := range r.Green.Cover {
+		switch {
+		case c.Member != m.Member:
+		case c.Status == report.Uncovered:
+			return []string{"not covered: " + c.Reason}
+		case c.By != nil:
+			return []string{fmt.Sprintf("covered by #%d", c.By.PR)}
+		}
+	}
+	return nil
 }
 
 // ApprovalsOf are the merges of a green apply and the members each covers.
@@ -122,11 +116,15 @@ func ApprovalsOf(r report.Report, prURL func(pr int) string) []Approval {
 	return out
 }
 
-// NamedOf lists what a plan destroys, replaces or forgets, and what runs code.
-func NamedOf(r report.Report) []Named {
+// NamedOf lists what a report's plan destroys, replaces or forgets, and what runs
+// code.
+func NamedOf(r report.Report) []Named { return NamedIn(r.ChangeSet, r.RunsCode) }
+
+// NamedIn is NamedOf of one document; runs is by member.
+func NamedIn(doc *changeset.Document, runs map[string]report.RunsCode) []Named {
 	var out []Named
-	if r.ChangeSet != nil {
-		for _, e := range r.ChangeSet.Entries {
+	if doc != nil {
+		for _, e := range doc.Entries {
 			switch e.Action {
 			case changeset.Delete:
 				out = append(out, Named{What: "destroy", Name: changes.Name(e), Member: e.Member})
@@ -137,19 +135,19 @@ func NamedOf(r report.Report) []Named {
 			}
 		}
 	}
-	for _, m := range r.Members {
-		c := r.RunsCode[m.Member]
+	for _, member := range slices.Sorted(maps.Keys(runs)) {
+		c := runs[member]
 		for _, p := range c.Provisioners {
-			out = append(out, Named{What: "runs code", Name: p.Address, Member: m.Member, Extra: "provisioner " + p.Type})
+			out = append(out, Named{What: "runs code", Name: p.Address, Member: member, Extra: "provisioner " + p.Type})
 		}
 		for _, address := range c.External {
-			out = append(out, Named{What: "runs code", Name: address, Member: m.Member, Extra: "external data source"})
+			out = append(out, Named{What: "runs code", Name: address, Member: member, Extra: "external data source"})
 		}
 		if c.ProviderConfigChanged {
-			out = append(out, Named{What: "changed", Name: "provider configuration", Member: m.Member})
+			out = append(out, Named{What: "changed", Name: "provider configuration", Member: member})
 		}
 		if c.BackendChanged {
-			out = append(out, Named{What: "changed", Name: "backend", Member: m.Member})
+			out = append(out, Named{What: "changed", Name: "backend", Member: member})
 		}
 	}
 	return out

@@ -16,6 +16,8 @@ const (
 	boxWidth, boxHeight = 212, 38
 	columnGap, rowGap   = 56, 10
 	headRoom            = 24
+	frameRoom           = 18 // above the boxes of a group, for its name
+	framePad            = 5
 	maxBoxes            = 24 // of a column; the rest is counted
 	nameRunes           = 22
 	statusRunes         = 30
@@ -26,6 +28,7 @@ type picture struct {
 	Width, Height int
 	Label, Told   string // what it is, and what it shows, for who can't see it
 	Heads         []head
+	Frames        []frame
 	Boxes         []placed
 	Lines         []string // path data
 }
@@ -33,6 +36,14 @@ type picture struct {
 type head struct {
 	X      int
 	Number int
+	Status string // of the wave's gate
+}
+
+// frame is around the boxes of one group.
+type frame struct {
+	X, Y, W, H   int
+	NameX, NameY int
+	Name, Full   string
 }
 
 type placed struct {
@@ -43,34 +54,58 @@ type placed struct {
 	W, H                int
 }
 
-// draw lays waves out from left to right. Of a wave with more than maxBoxes
-// members those that went wrong, run or wait come first, and the rest is counted in
-// one last box.
+// draw lays waves out from left to right, with a frame around each group. Of a wave
+// with more than maxBoxes members those that went wrong, run or wait come first, and
+// the rest is counted in one last box.
 func draw(waves []Wave) picture {
 	p := picture{Label: "Waves of members, left to right", Told: told(waves)}
 	at := map[string]placed{}
 	for i, w := range waves {
-		x := i * (boxWidth + columnGap)
-		p.Heads = append(p.Heads, head{X: x, Number: w.Number})
+		x := framePad + i*(boxWidth+columnGap)
+		p.Heads = append(p.Heads, head{X: x, Number: w.Number, Status: w.Status})
 		shown := w.Members
 		if len(shown) > maxBoxes {
 			shown = urgentFirst(shown)
 			shown = append(shown[:maxBoxes-1:maxBoxes-1], Box{Name: fmt.Sprintf("and %d more", len(shown)-maxBoxes+1)})
 		}
-		for j, m := range shown {
-			b := place(x, headRoom+j*(boxHeight+rowGap), m)
-			at[m.Name] = b
-			p.Boxes = append(p.Boxes, b)
-			for _, need := range m.Needs {
-				if from, ok := at[need]; ok && from.X < b.X {
-					p.Lines = append(p.Lines, curve(from, b))
-				}
-			}
-			p.Height = max(p.Height, b.Y+boxHeight+2)
-		}
-		p.Width = x + boxWidth + 2
+		p.column(x, shown, at)
+		p.Width = x + boxWidth + framePad + 1
 	}
 	return p
+}
+
+// column places the boxes of one wave below each other, and draws the lines to them
+// from those placed before.
+func (p *picture) column(x int, members []Box, at map[string]placed) {
+	y := headRoom
+	for i, m := range members {
+		first := i == 0 || members[i-1].Group != m.Group
+		if m.Group != "" && first {
+			full := "group " + note.Plain(m.Group)
+			p.Frames = append(p.Frames, frame{
+				X: x - framePad, Y: y, W: boxWidth + 2*framePad, H: frameRoom,
+				NameX: x, NameY: y + frameRoom - framePad, Full: full + ", applied as one", Name: fitted(full, nameRunes),
+			})
+			y += frameRoom
+		}
+		b := place(x, y, m)
+		at[m.Name] = b
+		p.Boxes = append(p.Boxes, b)
+		for _, need := range m.Needs {
+			if from, ok := at[need]; ok && from.X < b.X {
+				p.Lines = append(p.Lines, curve(from, b))
+			}
+		}
+		y += boxHeight + rowGap
+		if m.Group != "" {
+			f := &p.Frames[len(p.Frames)-1]
+			f.H = b.Y + boxHeight + framePad - f.Y
+			if i+1 == len(members) || members[i+1].Group != m.Group {
+				y += framePad
+			}
+		}
+	}
+	p.Height = max(p.Height, y)
 }
 
 // urgentFirst orders members by what a person looks for.

@@ -93,6 +93,9 @@ type Run struct {
 	Weight           Weight
 	Named            []Named // destroys, replacements, forgets and what runs code
 	Waves            []Wave
+	WaveRows         []WaveRow // of an apply that gates its waves
+	Groups           []Group
+	Fallbacks        []Fallback
 	Members          []Member
 	Gates            []Gate
 	Held             []Read // what held members read, where no round asks for them yet
@@ -110,9 +113,10 @@ type Weight struct{ Destroy, Replace, Forget, Create, Update, Import int }
 // Named is one thing shown by name.
 type Named struct{ What, Name, Member, Extra string }
 
-// Wave is a column of the picture.
+// Wave is a column of the picture. Members of one group stand beside each other.
 type Wave struct {
 	Number  int
+	Status  string // of its gate; "" where waves have none
 	Members []Box
 }
 
@@ -121,7 +125,30 @@ type Box struct {
 	Name, Status string
 	BlockedBy    string // why it did not run; "" for nothing
 	Needs        []string
+	Group        string // applied as one with the others of it; "" for by itself
 }
+
+// WaveRow is how one gated wave was decided and how its members ended.
+type WaveRow struct {
+	Number          int
+	Gate, Digest    string
+	Status, Decided string
+	Members         []End
+}
+
+// Group is several members planned and applied as one.
+type Group struct {
+	Name    string
+	Wave    int
+	Digest  string
+	Members []End
+}
+
+// End is how a member stands; Status "" says nothing yet.
+type End struct{ Name, Status string }
+
+// Fallback is why a component was planned by itself.
+type Fallback struct{ Component, Kind, Reason string }
 
 // Member is one row of the members' table.
 type Member struct {
@@ -144,13 +171,16 @@ type Gate struct {
 	Who                []string // who may approve; empty for anyone with write permission
 	Since              time.Time
 	Weight             *Weight // nil when it is not known
+	Named              []Named // what its plan destroys or runs; nil where that stands elsewhere on the page
 	Approve            string  // the line to copy; "" when it does not wait
 	RunURL, PRURL      string
+	PlanURL            string // "" where the page is about that plan
 }
 
 // Round is a set of members held back because what they read moved.
 type Round struct {
 	Number int
+	Waits  bool
 	Gate   Gate
 	Reads  []Read
 }

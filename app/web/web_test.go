@@ -79,7 +79,7 @@ func estate(t testing.TB) report.Report {
 	d := mustDigest(t, full)
 	return report.Report{
 		Stage: report.Apply, Env: "prod", Op: "green-1a2b3c4d5e6f", Gate: "pr-apply", Digest: d, Status: report.Waiting,
-		Selection: graph.Selection{Waves: [][]string{{"access", "net"}, {"data"}, {"app"}}},
+		Selection: graph.Selection{Waves: [][]string{{"access"}, {"data", "net"}, {"app"}}},
 		Members: []report.Member{
 			{Member: "access", Component: "access", Status: report.MemberApplied, PlanDigest: &d, Counts: report.Counts{Update: 1, Delete: 1}},
 			{Member: "app", Component: "app", Status: report.MemberHeld, PlanDigest: &d, BlockedBy: "data", UnknownInputs: []report.UnknownInput{{From: "data", Output: "endpoint"}}},
@@ -101,7 +101,9 @@ func estate(t testing.TB) report.Report {
 			},
 			SideEffects: []changeset.SideEffect{{Member: "data", Address: "action.aws_lambda_invoke.warm", Trigger: "aws_db_instance.main"}},
 		},
-		RunsCode: map[string]report.RunsCode{"access": {Provisioners: []report.Provisioner{{Address: "null_resource.sync", Type: "local-exec"}}}},
+		Groups:    []report.Group{{Group: "net", Wave: 2, Members: []string{"net", "data"}, Digest: d, Outcome: []report.Outcome{{Member: "net", Status: report.OutcomeFailed}, {Member: "data", Status: report.OutcomeNotStarted}}}},
+		Fallbacks: []report.Fallback{{Component: "access", Kind: report.FallbackAlone, Reason: "nothing that it reads, or that reads it, can be planned together with it"}},
+		RunsCode:  map[string]report.RunsCode{"access": {Provisioners: []report.Provisioner{{Address: "null_resource.sync", Type: "local-exec"}}}},
 		Green: &report.Green{
 			Merges: []report.Merge{{Commit: strings.Repeat("1a2b3c4d5e", 4), PR: new(14)}, {Commit: strings.Repeat("7777777777", 4), PR: new(12), Approved: &d, ApprovedBy: []string{"github:alice"}}},
 			Cover:  []report.Cover{{Member: "access", Status: report.Covered, By: &report.CoverBy{PR: 12, Digest: d}}, {Member: "net", Status: report.Uncovered, Reason: "aws_subnet.b: cidr_block is 10.0.9.0/24 now"}}},
@@ -121,7 +123,8 @@ func runPage(t testing.TB) Run {
 		Frame: Frame{Title: "Apply of prod", Section: "runs", User: "dana", CSRF: "token", Refresh: 5, Follow: "/runs/812/events?after=4", NotIsolated: true},
 		Repo:  "acme/infra", RepoURL: "https://forge.example/acme/infra", Env: "prod", Stage: "apply", Status: "waiting", Verdict: "round 2 waits for 1 approval",
 		Head: strings.Repeat("1a2b3c4d5e", 4), Base: strings.Repeat("0f9e8d7c6b", 4), Digest: full, Started: at, Ended: at.Add(83 * time.Second), PlanURL: "/r/812/plan",
-		Weight: WeightOf(r.ChangeSet), Named: NamedOf(r), Waves: WavesOf(r, map[string][]string{"data": {"net"}, "app": {"data", "access"}}), Members: MembersOf(r),
+		Weight: WeightOf(r.ChangeSet), Named: NamedOf(r), Waves: WavesOf(r, map[string][]string{"data": {"net", "access"}, "app": {"data", "access"}}), Members: MembersOf(r),
+		Groups: GroupsOf(r), Fallbacks: FallbacksOf(r),
 		Gates:     []Gate{{Op: "green-1a2b3c4d5e6f", Name: "pr-apply", Digest: full, Status: "approved", ApprovedBy: []string{"github:alice"}}},
 		Rounds:    []Round{{Number: 2, Gate: waitingGate(), Reads: []Read{{Member: "app", From: "data.endpoint", Now: "db.example:5432"}}}},
 		Approvals: ApprovalsOf(r, func(pr int) string { return fmt.Sprintf("https://forge.example/acme/infra/pull/%d", pr) }),
@@ -196,6 +199,9 @@ func TestForeignTextIsEscapedAndSecretsAreHidden(t *testing.T) {
 	run.Members[0].Name, run.Members[0].Error, run.Members[0].Remark = evil, evil, evil
 	run.Waves[0].Members[0].Name, run.Log[0].Text, run.Named[0].Name, run.Gates[0].Op = evil, evil, evil, evil
 	run.Rounds[0].Reads[0].Now, run.RepoURL = evil, "javascript:alert(1)"
+	run.Waves[1].Members[0].Group, run.Waves[1].Status, run.Fallbacks[0] = evil, evil, Fallback{evil, evil, evil}
+	run.WaveRows = []WaveRow{{Gate: evil, Digest: evil, Status: evil, Decided: evil, Members: []End{{evil, evil}}}}
+	run.Groups[0], run.Gates[0].Named = Group{Name: evil, Digest: evil, Members: []End{{evil, evil}}}, []Named{{"destroy", evil, evil, evil}}
 	plan := planPage(t, evil)
 	plan.Members = []PlanMember{{Name: evil, Error: evil, Holes: []Hole{{evil, evil}}, Changes: []Change{{Name: evil, Lines: []changes.Line{{Op: changes.Added, Text: evil}}}}}}
 	for name, page := range map[string]Page{"run": run, "plan": plan, "gates": Gates{Gates: []Gate{{Op: evil, Approve: evil, Who: []string{evil}}}},

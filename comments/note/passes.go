@@ -94,19 +94,10 @@ func waves(in Input) string {
 }
 
 func decidedBy(w report.Wave) string {
-	switch {
-	case len(w.ApprovedBy) > 0 && w.Via == report.ViaMerges:
-		return "the merges' approvals, by " + nameList(people(w.ApprovedBy), 3)
-	case len(w.ApprovedBy) > 0:
-		return nameList(people(w.ApprovedBy), 3)
-	case w.Via == report.ViaCoverage:
-		return "the approved plan, which covers it"
-	case w.Via == report.ViaMerges:
-		return "the merges' approvals"
-	case w.Via == report.ViaGate:
-		return "its gate"
+	if len(w.ApprovedBy) > 0 {
+		return w.Under() + ", by " + nameList(people(w.ApprovedBy), 3)
 	}
-	return ""
+	return w.Under()
 }
 
 func digestCell(d digest.Digest) string {

@@ -42,3 +42,17 @@ func (r Report) In(components []string) []Member {
 	}
 	return out
 }
+
+// Under says what let a wave apply, beside the people that approved it; "" for
+// nothing yet.
+func (w Wave) Under() string {
+	switch w.Via {
+	case ViaMerges:
+		return "the merges' approvals"
+	case ViaCoverage:
+		return "the approved plan, which covers it"
+	case ViaGate:
+		return "its gate"
+	}
+	return ""
+}

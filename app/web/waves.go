@@ -1,0 +1,92 @@
+package web
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// WavesOf lays a report's members out by wave, those of one group beside each other.
+// needs gives the components each component depends on; it may be nil, then the
+// picture has no lines.
+func WavesOf(r report.Report, needs map[string][]string) []Wave {
+	byComponent := map[string][]report.Member{}
+	for _, m := range r.Members {
+		byComponent[m.Component] = append(byComponent[m.Component], m)
+	}
+	group := map[string]string{}
+	for _, g := range r.Groups {
+		for _, m := range g.Members {
+			group[m] = g.Group
+		}
+	}
+	var waves []Wave
+	for i, components := range r.Selection.Waves {
+		w := Wave{Number: i + 1}
+		for _, c := range components {
+			var before []string
+			for _, need := range needs[c] {
+				for _, m := range byComponent[need] {
+					before = append(before, m.Member)
+				}
+			}
+			if len(byComponent[c]) == 0 {
+				w.Members = append(w.Members, Box{Name: c, Status: "not-started", Needs: before})
+			}
+			for _, m := range byComponent[c] {
+				w.Members = append(w.Members, Box{Name: m.Member, Status: string(m.Status), BlockedBy: m.BlockedBy, Needs: before, Group: group[m.Member]})
+			}
+		}
+		slices.SortStableFunc(w.Members, func(a, b Box) int { return strings.Compare(a.Group, b.Group) })
+		waves = append(waves, w)
+	}
+	for _, w := range r.Waves {
+		if i := w.Wave - 1; i >= 0 && i < len(waves) {
+			waves[i].Status = string(w.Status)
+		}
+	}
+	return waves
+}
+
+// WaveRowsOf are the gated waves of a report.
+func WaveRowsOf(r report.Report) []WaveRow {
+	var rows []WaveRow
+	for _, w := range r.Waves {
+		row := WaveRow{Number: w.Wave, Gate: w.Op + " " + w.Gate, Status: string(w.Status), Decided: w.Under(), Digest: w.Digest.String()}
+		if len(w.ApprovedBy) > 0 {
+			row.Decided += ", by " + strings.Join(w.ApprovedBy, ", ")
+		}
+		for _, m := range r.In(w.Components) {
+			row.Members = append(row.Members, End{m.Member, string(m.Status)})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// GroupsOf are the groups of a report, with the end of each member once it is known.
+func GroupsOf(r report.Report) []Group {
+	var out []Group
+	for _, g := range r.Groups {
+		row := Group{Name: g.Group, Wave: g.Wave, Digest: g.Digest.String()}
+		end := map[string]string{}
+		for _, o := range g.Outcome {
+			end[o.Member] = string(o.Status)
+		}
+		for _, m := range g.Members {
+			row.Members = append(row.Members, End{m, end[m]})
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// FallbacksOf are the components of a report that were planned by themselves.
+func FallbacksOf(r report.Report) []Fallback {
+	var out []Fallback
+	for _, f := range r.Fallbacks {
+		out = append(out, Fallback{f.Component, string(f.Kind), f.Reason})
+	}
+	return out
+}
