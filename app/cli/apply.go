@@ -23,6 +23,8 @@ type ApplyOptions struct {
 	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries. pr-apply cannot do without it yet; ci run apply implies it."`
 	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
 	Head          string `env:"GREEN_SHA" placeholder:"REF" help:"Commit to apply. Default: HEAD."`
+	WaveGate      string `placeholder:"GATE" help:"Plan each wave after the first again when it is reached, and have one that is not covered then wait at GATE-wave-2 and so on, as the env's waveGate has."`
+	Wave          int    `placeholder:"N" help:"Apply this wave only, from 1, after the runs of the waves before it. Needs --resume, which hands on what was approved."`
 	RequireReview bool   `help:"Count no approval of somebody who wrote a pull request that the commit carries. Needs --forge."`
 }
 
@@ -35,10 +37,22 @@ func ApplyGreen(ctx context.Context, h *Host, o ApplyOptions) error {
 	return h.apply(ctx, o, false)
 }
 
+func (o ApplyOptions) check() error {
+	switch {
+	case o.RequireReview && o.Forge == "":
+		return Misuse("--require-review reads reviews: add --forge")
+	case o.Wave < 0:
+		return Misuse("--wave %d: waves are numbered from 1", o.Wave)
+	case o.Wave > 0 && o.Resume == "":
+		return Misuse("--wave goes on with what the record of the waves before it holds: add --resume")
+	}
+	return nil
+}
+
 // apply applies one commit: the one named, HEAD, or the newest green one.
 func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
-	if o.RequireReview && o.Forge == "" {
-		return Misuse("--require-review reads reviews: add --forge")
+	if err := o.check(); err != nil {
+		return err
 	}
 	c, err := h.openWith(ctx, o.Forge)
 	if err != nil {
@@ -58,7 +72,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	}
 	in := usecase.ApplyInput{
 		Site: c.site, Branch: where.branch, Env: where.env, Member: where.member, Commit: commit,
-		Gate: o.Gate, RequireReview: o.RequireReview, Progress: h.progress,
+		Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, RequireReview: o.RequireReview, Progress: h.progress,
 	}
 	if newest && o.Head == "" {
 		in.Commit = ""
@@ -81,6 +95,9 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	}
 	a, err := h.applyUntilSettled(ctx, c, stage, in)
 	f.close()
+	if o.Wave > 0 {
+		err = refusedIsFailed(err) // a wave that its record does not let go on (decision 17)
+	}
 	if a == nil {
 		return err
 	}
@@ -183,6 +200,10 @@ func interrupted(r *report.Report, p run.Passes, failure error) {
 }
 
 func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, where target, a *usecase.Apply, failure error, notIsolated bool) error {
+	if a.PastLastWave() { // what the others came to is said already
+		h.sayf("%s", a.Report.Message)
+		return failure
+	}
 	if failure != nil {
 		interrupted(&a.Report, a.Passes(), failure)
 	}
@@ -212,8 +233,11 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 	}
 	h.post(ctx, c, where, pulls, out)
 	err := h.conclude(o.CommonOptions, out)
-	if failure != nil {
+	switch {
+	case failure != nil:
 		return failure
+	case a.WaveEnded():
+		return nil
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package cli
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // JobPlan is PlanPull in a CI job: the forge comes from the job's environment.
 func JobPlan(ctx context.Context, h *Host, o PlanOptions) error {
@@ -19,6 +22,9 @@ func JobRecord(ctx context.Context, h *Host, o RecordOptions) error {
 func JobApply(ctx context.Context, h *Host, o ApplyOptions) error {
 	o.Forge = h.jobForge(o.Forge)
 	o.ResumeOptions = o.inJob(h)
+	if o.Wave > 1 && o.Head == "" { // another commit may be the newest green one by now
+		return &ExitError{Code: Failed, Err: errors.New("GREEN_SHA is not set; hand on the commit that the first wave applied, so that every wave is of the same one")}
+	}
 	return h.apply(ctx, o, true)
 }
 

@@ -33,6 +33,10 @@ type ApplyInput struct {
 	// the command line may; neither can loosen the declaration.
 	Gate          string
 	RequireReview bool
+	// WaveGate has each wave after the first wait at a gate of its own, as the env's
+	// waveGate has. Wave is the only one to apply then, from 1; 0 for all.
+	WaveGate string
+	Wave     int
 	// Earlier is the apply of this env before, where it is kept.
 	Earlier *Apply
 	// Resume is the record of an apply that stopped part way, where a file is what is
@@ -64,6 +68,8 @@ type Apply struct {
 	Merges []record.Merge `json:"merges,omitempty"` // of the range, newest first
 	// Before is what the apply before this one, of the same commit, came to.
 	Before Before `json:"before"`
+	// OnlyWave is the gated wave that this apply is of, 0 for all of them.
+	OnlyWave int `json:"onlyWave,omitempty"`
 	// Stopped is how far the apply before it came, as long as it has not started.
 	Stopped *resume.Record `json:"stopped,omitempty"`
 	// Round is the last round that opened; the main pass is round 1.
@@ -158,7 +164,7 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Stopped: in.stopped(), Round: 1}
+	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Stopped: in.stopped(), Round: 1, OnlyWave: in.Wave}
 	a.Op = project.OpGreen(t.commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, nil, err
@@ -172,6 +178,9 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	if t.done {
 		a.Report.Status, a.Report.Message = report.Nothing, "this commit is the one last applied"
 		return a, nil, nil
+	}
+	if err := in.waveRecord(); err != nil {
+		return nil, nil, err
 	}
 	if err := st.keepBase(ctx, in, t); err != nil {
 		return nil, nil, err
@@ -223,7 +232,11 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 	a.Report.Rounds = a.Before.Rounds
 	a.followRecord(in.Resume)
 	a.Before.mark(a.Set)
-	if a.Report.Status == report.PlanFailed {
+	switch {
+	case a.Report.Status != report.PlanFailed:
+	case a.OnlyWave > 1: // fails the readers of what does not plan, and no more
+		a.Report.Status = report.Planned
+	default:
 		a.Report.Message = report.PlanFailedMessage(a.Report.Members)
 	}
 	return checkout, nil
@@ -248,6 +261,9 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	merges, err := st.readMerges(ctx, in.Site, snap, t, a)
 	if err != nil {
 		return err
+	}
+	if a.OnlyWave > 1 {
+		return st.takeWave(ctx, in, a, snap)
 	}
 	taken, unused, err := st.takeUp(ctx, in, t, a, snap, merges)
 	if taken || err != nil {

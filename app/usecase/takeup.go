@@ -32,7 +32,7 @@ func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, 
 		}
 		approved.Merges = merges
 		var covered cover.Report
-		if covered, reason = r.Accept(a.Set.afresh(), approved); reason == "" {
+		if covered, reason = r.Accept(a.afresh(), approved); reason == "" {
 			return true, nil, st.carryOn(ctx, in, t, a, *r, covered, who)
 		}
 	}
@@ -142,11 +142,14 @@ func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply,
 	return nil
 }
 
-// afresh is the set as a resume record is held against it.
-func (p *PlanSet) afresh() resume.Plan {
-	plan := resume.Plan{Side: p.Side(), Nothing: p.Nothing(), Component: map[string]string{}, Reads: p.reads()}
+// afresh is the plan as a resume record is held against it.
+func (a *Apply) afresh() resume.Plan {
+	p := a.Set
+	plan := resume.Plan{Side: p.Side(), Nothing: p.Nothing(), Component: map[string]string{}, Reads: p.reads(), Later: map[string]bool{}}
 	for name, m := range p.Members {
 		plan.Component[name] = m.Component
+		first := len(p.Selection.Waves) > 0 && slices.Contains(p.Selection.Waves[0], m.Component)
+		plan.Later[name] = a.gated() && !first
 	}
 	return plan
 }
@@ -167,7 +170,7 @@ func (p *PlanSet) reads() map[string][]resume.Read {
 
 // ResumeRecord is how far an apply that has started came.
 func (a *Apply) ResumeRecord() resume.Record {
-	r := resume.Record{Digest: a.FanOut, PrApply: &resume.Apply{
+	r := resume.Record{Digest: a.FanOut, Waves: a.waveRows(), PrApply: &resume.Apply{
 		Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base,
 		Digest: a.State.Digest, Via: a.State.Via, ApprovedBy: a.Report.Approval.ApprovedBy, Reads: a.reads(),
 	}}

@@ -151,6 +151,16 @@ func (t *target) bind(_ context.Context, in ApplyInput, defaultEnv string, tip, 
 		if in.Gate != "" {
 			env.Gate = in.Gate
 		}
+		switch {
+		case in.WaveGate == "" || in.WaveGate == env.WaveGate:
+		case env.WaveGate != "":
+			return refusef("env %s declares the wave gate %s; leave out another one", env.Name, env.WaveGate)
+		default:
+			env.WaveGate = in.WaveGate
+		}
+		if in.Wave > 0 && env.WaveGate == "" {
+			return refusef("env %s gates no waves, so that none can be applied alone; declare its waveGate, or name one", env.Name)
+		}
 		t.policy = policyOf(d, env)
 		t.policy.ReviewRules = t.policy.ReviewRules || in.RequireReview
 		return nil

@@ -18,13 +18,13 @@ import (
 func (a *Apply) gated() bool { return a.Policy.Env.WaveGate != "" }
 
 // keepWaves holds the waves after the first back in the main pass: each is planned
-// again when it is reached.
+// again when it is reached. Those before the only wave of this apply are over.
 func (a *Apply) keepWaves() error {
 	if !a.gated() {
 		return nil
 	}
 	for _, name := range a.State.Order {
-		if m := a.State.Members[name]; m.Wave > 1 && m.Status == run.Pending {
+		if m := a.State.Members[name]; m.Wave > 1 && m.Wave >= a.OnlyWave && m.Status == run.Pending {
 			if err := a.State.HoldBack(name, nil); err != nil {
 				return err
 			}
@@ -78,6 +78,10 @@ func (ex *execution) nextWave(ctx context.Context, passes run.Passes) (*Pass, er
 		wave, due := firstHeld(passes)
 		if len(due) == 0 {
 			return nil, nil //nolint:nilnil // no wave is left
+		}
+		if a.OnlyWave > 0 && wave > a.OnlyWave {
+			a.Waits = fmt.Sprintf("wave %d is over, and wave %d is left to a run of its own", a.OnlyWave, wave)
+			return nil, nil //nolint:nilnil // the run of the next wave goes on
 		}
 		snap, err := ex.in.Site.Ledger.Snapshot(ctx)
 		if err != nil {
@@ -201,8 +205,8 @@ func (a *Apply) waveRows() []report.Wave {
 		default:
 			row.Digest, row.Via, row.ApprovedBy = p.Asked.Digest, report.ViaGate, p.ApprovedBy
 		}
-		before := slices.IndexFunc(a.Before.Waves, func(w report.Wave) bool { return w.Wave == row.Wave && w.Status == report.WaveApplied })
-		if row.Status == report.WaveApplied && before >= 0 {
+		before := slices.IndexFunc(a.Before.Waves, func(w report.Wave) bool { return w.Wave == row.Wave })
+		if before >= 0 && (row.Wave < a.OnlyWave || row.Status == report.WaveApplied && a.Before.Waves[before].Status == report.WaveApplied) {
 			row = a.Before.Waves[before] // it changed nothing more
 		}
 		rows = append(rows, row)
@@ -232,7 +236,11 @@ func (a *Apply) waveStatus(wave int) report.WaveStatus {
 	switch {
 	case count[run.Blocked] == all:
 		return report.WaveBlocked
-	case count[run.Failed]+count[run.Unknown]+count[run.Blocked] > 0:
+	case count[run.Failed]+count[run.Unknown] > 0:
+		return report.WaveFailed
+	case count[run.Held]+count[run.Pending] > 0:
+		return report.WaveNotStarted
+	case count[run.Blocked] > 0:
 		return report.WaveFailed
 	case count[run.Applied]+count[run.NoChanges] == all:
 		return report.WaveApplied

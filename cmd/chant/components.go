@@ -33,9 +33,7 @@ func (c *prPlanCmd) Run(ctx context.Context, h *cli.Host) error {
 
 // laterApply are the flags of an apply that later versions bring.
 type laterApply struct {
-	PR       later `hidden:"" name:"pr" instead:"a green commit belongs to every pull request it carries: use --green alone"`
-	WaveGate later `hidden:"" instead:"without it the waves apply in order under one approval"`
-	Wave     later `hidden:"" instead:"without it the waves apply in order"`
+	PR later `hidden:"" name:"pr" instead:"a green commit belongs to every pull request it carries: use --green alone"`
 }
 
 type prApplyCmd struct {

@@ -47,6 +47,9 @@ type Plan struct {
 	Nothing   map[string]bool   // as PlanSet of the shell says it (decision 15)
 	Component map[string]string // by member
 	Reads     map[string][]Read // by member
+	// Later are members of gated waves after the first: each is planned again, and
+	// decided, when it is reached, so that what covers it now says nothing.
+	Later map[string]bool
 }
 
 // Approved is what the ledger says now about what the record rests on.
@@ -64,8 +67,8 @@ type Approved struct {
 // member whether it may apply now; completed ones have nothing to. reason is ""
 // when the record is accepted, else the first condition that does not hold.
 func (r Record) Accept(p Plan, ledger Approved) (covered cover.Report, reason string) {
-	for _, check := range []func(Plan, Approved) string{r.stands, r.completedIsDone, r.readsAreThose} {
-		if reason := check(p, ledger); reason != "" {
+	for _, reason := range []string{r.stands(p, ledger), r.CompletedIsDone(p), r.readsAreThose(p)} {
+		if reason != "" {
 			return cover.Report{}, reason
 		}
 	}
@@ -79,6 +82,9 @@ func (r Record) Accept(p Plan, ledger Approved) (covered cover.Report, reason st
 		covered = byDocument(ledger.Document, p.Side, nothing)
 	}
 	for _, v := range covered.Uncovered() {
+		if p.Later[v.Member] {
+			continue
+		}
 		return covered, fmt.Sprintf("%s is not covered by what was approved: %s", v.Member, v.Reason)
 	}
 	return covered, ""
@@ -132,8 +138,9 @@ func (r Record) stands(p Plan, ledger Approved) string {
 	return ""
 }
 
-// completedIsDone: what applied is there, since planning it again changes nothing.
-func (r Record) completedIsDone(p Plan, _ Approved) string {
+// CompletedIsDone is why what applied is not there any more, "" when it is: planning it
+// again changes nothing.
+func (r Record) CompletedIsDone(p Plan) string {
 	for _, c := range r.Completed {
 		found := false
 		for _, m := range p.Doc.Members {
@@ -157,8 +164,11 @@ func (r Record) completedIsDone(p Plan, _ Approved) string {
 // readsAreThose: every value that a plan was made with is the one the plan of the
 // record had. A member whose input applied as another value was approved with a
 // value that is not there (pr-loop §7.5).
-func (r Record) readsAreThose(p Plan, _ Approved) string {
+func (r Record) readsAreThose(p Plan) string {
 	for _, m := range p.Doc.Members {
+		if p.Later[m.Member] {
+			continue
+		}
 		now, then := p.Reads[m.Member], r.PrApply.Reads[m.Member]
 		for i, read := range now {
 			if i >= len(then) || read != then[i] {

@@ -124,6 +124,25 @@ func TestARecordIsTakenUpWhereEverythingItRestsOnStands(t *testing.T) {
 	}
 }
 
+// pr-loop §7.4: a gated wave after the first is planned again when it is reached.
+func TestWhatALaterWaveReadsIsNotHeldAgainstTheRecord(t *testing.T) {
+	t.Parallel()
+	s := stopAfterNet(t, record.ViaGate)
+	s.plan.Reads["app"][0].Hash, s.plan.Sources["app"] = "other", "other"
+	if _, reason := s.decide(); reason == "" {
+		t.Error("a value that moved is taken where waves are not gated")
+	}
+	s.plan.Later = map[string]bool{"app": true}
+	covered, reason := s.decide()
+	if reason != "" || len(covered.Uncovered()) != 1 {
+		t.Errorf("%q, uncovered %v", reason, covered.Uncovered())
+	}
+	s.plan.Sources["db"] = "other"
+	if _, reason := s.decide(); !strings.HasPrefix(reason, "db is not covered") {
+		t.Errorf("of the first wave: %q", reason)
+	}
+}
+
 // pr-loop §5.12, each condition broken alone.
 func TestARecordIsRefusedForEachConditionThatDoesNotHold(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // Record is how far an apply came. It names documents and holds none, and of the
@@ -24,7 +25,9 @@ type Record struct {
 	Digest    digest.Digest `json:"digest"`    // component-fan-out of what the apply selected
 	Completed []string      `json:"completed"` // components that applied whole, sorted
 	Failed    []string      `json:"failed"`    // components that did not end well; they carry nothing over
-	PrApply   *Apply        `json:"prApply"`
+	// Waves are the gated waves and how they stand; empty where waves are not gated.
+	Waves   []report.Wave `json:"waves,omitempty"`
+	PrApply *Apply        `json:"prApply"`
 }
 
 // Apply is which apply it was, and what allowed it.
