@@ -108,7 +108,7 @@ type Change struct {
 	Base        string // sha of the base branch's tip as the forge last saw it
 	BaseBranch  string
 	Author      Actor
-	FirstTimer  bool // the author has no merged pull request here yet
+	FirstTimer  bool // the author has no merged pull request here yet, where the forge says so unasked
 	Fork        bool
 	Draft       bool
 	State       ChangeState

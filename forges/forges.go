@@ -61,6 +61,10 @@ type Changes interface {
 	// commit, of any state and base; the caller matches repository, base
 	// branch and merge commit (pr-loop decision 4).
 	ChangesOfCommit(ctx context.Context, repo engine.Repo, sha string) ([]engine.Change, error)
+	// FirstTimer says whether the author of a pull request that Change read is new
+	// here: may not write, and nothing of theirs was merged. It costs no request
+	// where the forge said so with the pull request.
+	FirstTimer(ctx context.Context, change engine.Change) (bool, error)
 }
 
 // Repos resolves repositories.

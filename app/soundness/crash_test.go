@@ -41,12 +41,12 @@ var faults = []fault{
 	{name: "after the delivery was acknowledged", stage: planning, request: api("GET", "/pulls/1$", ""), when: before},
 	{name: "while the pull request is planned", stage: planning, command: "plan", place: "start"},
 	{name: "after the plan was made and before it is stored", stage: planning, command: "show", place: "end"},
-	{name: "before the plan's status is set", stage: planning, request: api("POST", "/statuses/", "planned: "), when: before},
-	{name: "after the plan's status was set", stage: planning, request: api("POST", "/statuses/", "planned: "), when: after},
-	{name: "the answer to the plan's status is lost", stage: planning, request: api("POST", "/statuses/", "planned: "), when: after, lost: true},
 	{name: "before the note is posted", stage: planning, request: api("POST", "/issues/1/comments$", "chant-pr:prod"), when: before},
 	{name: "after the note was posted", stage: planning, request: api("POST", "/issues/1/comments$", "chant-pr:prod"), when: after},
 	{name: "the answer to the note is lost", stage: planning, request: api("POST", "/issues/1/comments$", "chant-pr:prod"), when: after, lost: true},
+	{name: "before the plan's status is set", stage: planning, request: api("POST", "/statuses/", "planned: "), when: before},
+	{name: "after the plan's status was set", stage: planning, request: api("POST", "/statuses/", "planned: "), when: after},
+	{name: "the answer to the plan's status is lost", stage: planning, request: api("POST", "/statuses/", "planned: "), when: after, lost: true},
 
 	{name: "before the comment is read", stage: approving, request: api("GET", "/issues/comments/", ""), when: before},
 	{name: "before the approval is pushed", stage: approving, request: pushed(ledgerRef), when: before},
@@ -79,8 +79,8 @@ var faults = []fault{
 	{name: "after the apply record was pushed", stage: greening, request: applyRecord, when: after},
 	{name: "before the lease is released", stage: greening, request: released, when: before},
 	{name: "after the lease was released", stage: greening, request: released, when: after},
-	{name: "after the apply's status was set", stage: greening, request: api("POST", "/statuses/", "applied: "), when: after},
 	{name: "after the note says applied", stage: greening, request: api("PATCH", "/issues/comments/", "applied"), when: after},
+	{name: "after the apply's status was set", stage: greening, request: api("POST", "/statuses/", "applied: "), when: after},
 }
 
 const leaseRefs = "refs/chant/lease/"

@@ -50,6 +50,13 @@ func whoIsPlanned(change engine.Change, base *project.Declaration) (asking, stri
 // stage both ask here.
 func (s *Settler) notPlanned(ctx context.Context, site *Site, change engine.Change, base *project.Declaration) (string, error) {
 	how, why := whoIsPlanned(change, base)
+	if how == unasked && site.Forge != nil {
+		var err error
+		if change.FirstTimer, err = site.Forge.FirstTimer(ctx, change); err != nil {
+			return "", fmt.Errorf("reading whether the author of #%d is new here: %w", change.Number, err)
+		}
+		how, why = whoIsPlanned(change, base)
+	}
 	if how != onRequest {
 		return why, nil
 	}
@@ -72,27 +79,40 @@ func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Ch
 }
 
 // awaitPlan queues the plan of a head that has none, unless a person has to ask
-// for it first.
+// for it first. The plan starts while its statuses are set.
 func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Change, baseTip string) error {
 	base, err := site.bound(ctx, baseTip)
 	if err != nil {
 		return err
 	}
-	state, description := note.PendingStatus("plan", nil)
-	why, err := s.notPlanned(ctx, site, change, base.Declaration)
-	if err != nil {
-		return err
-	}
-	if why != "" {
-		description = why
-	}
 	places := base.places(change.BaseBranch, s.DefaultEnv)
-	if why == "" && len(places) > 0 { // first, so that it runs while the statuses are set
-		if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
-			return err
-		}
-	}
-	return s.sayEverywhere(ctx, site, change.Head, project.StagePlan, places, forges.StatusState(state), description)
+	fetched := make(chan struct{})
+	return together(
+		func() error {
+			defer close(fetched)
+			if change.Fork || len(places) == 0 {
+				return nil // it may be never planned, and is then never brought here
+			}
+			return ahead(func() error { return site.fetchHead(ctx, change.Number, change.Head) })()
+		},
+		func() error {
+			state, description := note.PendingStatus("plan", nil)
+			why, err := s.notPlanned(ctx, site, change, base.Declaration)
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				description = why
+			}
+			if why == "" && len(places) > 0 {
+				s.handed.give(site.Repo, handover{change: change, at: s.Now(), head: fetched})
+				if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
+					return err
+				}
+			}
+			return s.sayEverywhere(ctx, site, change.Head, project.StagePlan, places, forges.StatusState(state), description)
+		},
+	)
 }
 
 // plansOf are the plans of a head that stand. A base branch that moved alone
@@ -135,21 +155,19 @@ type PlanWish struct {
 }
 
 // PlanChange fetches what a pull request needs and plans it against the base
-// branch's tip. It is the last that stands before the code runs, so it reads the
-// pull request and asks itself whether it may; nil when it may not or need not.
+// branch's tip. It is the last that stands before the code runs, so it goes by the
+// pull request as it is now and asks itself whether it may, unless the settle that
+// queued it did both a moment ago; nil when it may not or need not.
 func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir string) (*PlannedChange, error) {
-	change, err := site.wished(ctx, wish)
-	if err != nil || change == nil {
+	change, may, err := s.wished(ctx, site, wish)
+	if err != nil || !may {
 		return nil, err
 	}
-	base, tip, err := site.boundNow(ctx, change.BaseBranch)
+	_, tip, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
-	if why, err := s.notPlanned(ctx, site, *change, base.Declaration); err != nil || why != "" {
-		return nil, err
-	}
-	if kept, err := s.plansOf(ctx, site, *change, tip); err != nil || len(kept) > 0 && !wish.Again {
+	if kept, err := s.plansOf(ctx, site, change, tip); err != nil || len(kept) > 0 && !wish.Again {
 		return nil, err
 	}
 	if err := site.fetchHead(ctx, change.Number, change.Head); err != nil {
@@ -170,23 +188,30 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 	return done, nil
 }
 
-// wished is the pull request of a wish, nil once it has another head or base
-// branch, which have a wish of their own, or is not open any more. What planning it
-// needs is fetched meanwhile.
-func (s *Site) wished(ctx context.Context, wish PlanWish) (*engine.Change, error) {
-	var change engine.Change
-	err := together(
-		func() (err error) { change, err = s.Forge.Change(ctx, s.Repo, wish.Number); return err },
-		ahead(func() error { return s.FetchBranch(ctx, wish.BaseBranch) }),
-		ahead(func() error { return s.fetchHead(ctx, wish.Number, wish.Head) }),
+// wished is the pull request of a wish, and whether its code may be run: it may not
+// once it has another head or base branch, which have a wish of their own, or is not
+// open any more. What planning it needs is fetched meanwhile.
+func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (change engine.Change, may bool, err error) {
+	if change, given := s.handed.take(ctx, site, wish, s.Now()); given {
+		return change, true, nil
+	}
+	err = together(
+		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, wish.Number); return err },
+		ahead(func() error { return site.FetchBranch(ctx, wish.BaseBranch) }),
+		ahead(func() error { return site.fetchHead(ctx, wish.Number, wish.Head) }),
 	)
 	if errors.Is(err, forges.ErrNotFound) {
-		return nil, nil
+		return change, false, nil
 	}
 	if err != nil || change.State != engine.Open || change.Head != wish.Head || change.BaseBranch != wish.BaseBranch {
-		return nil, err
+		return change, false, err
 	}
-	return &change, nil
+	base, _, err := site.boundNow(ctx, change.BaseBranch)
+	if err != nil {
+		return change, false, unlessGone(err)
+	}
+	why, err := s.notPlanned(ctx, site, change, base.Declaration)
+	return change, err == nil && why == "", err
 }
 
 // nothingPlanned is the plan of a pull request no env takes, so that it is known

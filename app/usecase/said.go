@@ -54,9 +54,27 @@ func (s *Settler) warnOfStatuses(ctx context.Context, site *Site, sha string, at
 		}
 	}
 	if len(refused) > 0 {
-		in.Warnings = append(in.Warnings, fmt.Sprintf("The forge does not take the status %s on this commit; this note alone shows how it stands.", strings.Join(refused, " and ")))
+		in.Warnings = append(slices.Clip(in.Warnings), fmt.Sprintf("The forge does not take the status %s on this commit; this note alone shows how it stands.", strings.Join(refused, " and ")))
 	}
 	return nil
+}
+
+// tell writes the note, which people wait for, and then sets the statuses, each
+// whether or not the other could be said. The note says which statuses the forge
+// does not take, so it is written once more when that turns out otherwise.
+func (s *Settler) tell(ctx context.Context, site *Site, change engine.Change, at statusPlace, in note.Input, statuses func() error) (noted, said error) {
+	warned := in
+	if err := s.warnOfStatuses(ctx, site, change.Head, at, &warned); err != nil {
+		return err, statuses()
+	}
+	noted, said = s.Poster.Note(ctx, site, change.Number, in.Marker, warned), statuses()
+	if err := s.warnOfStatuses(ctx, site, change.Head, at, &in); err != nil {
+		return errors.Join(noted, err), said
+	}
+	if !slices.Equal(warned.Warnings, in.Warnings) {
+		noted = s.Poster.Note(ctx, site, change.Number, in.Marker, in)
+	}
+	return noted, said
 }
 
 // callFor writes the short second comment where one person or one team has to

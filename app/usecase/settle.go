@@ -115,6 +115,8 @@ type Settler struct {
 	Pages string
 	// NotIsolated puts the warning under every note (soundness, walls).
 	NotIsolated bool
+
+	handed handovers
 }
 
 // SettlePull settles one pull request. open tells whether it is to be settled
@@ -123,8 +125,7 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int) (open 
 	var change engine.Change
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, number); return err },
-		ahead(func() error { return site.FetchBranch(ctx, site.DefaultBranch) }),
-		ahead(func() error { _, err := site.snapshot(ctx); return err }),
+		func() error { site.look(ctx, site.DefaultBranch); return nil },
 	)
 	if errors.Is(err, forges.ErrNotFound) {
 		return false, nil
@@ -218,8 +219,8 @@ func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, re
 // StageRecord is recording merges; its trouble shows in the apply's context.
 const StageRecord = "record"
 
-// showPlan reads the gate of one plan and says how it stands: in the statuses,
-// then in the note, each whether or not the other could be said.
+// showPlan reads the gate of one plan and says how it stands: in the note
+// and in the statuses.
 func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change, baseTip string, snap *ledger.Snapshot, plan KeptPlan, p Policy, at statusPlace) error {
 	in, err := s.planNote(ctx, site, change, p, snap, plan)
 	if err != nil {
@@ -235,17 +236,16 @@ func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change
 	if p.Env.BlockMerge {
 		state, description = note.BlockingStatus(in.Report, in.NothingDue)
 	}
-	failed := errors.Join(
-		s.say(ctx, site, change.Head, project.StagePlan, at, state, description, in.RunURL),
-		s.say(ctx, site, change.Head, project.StageApply, at, note.Success, beforeMerge(in.Report), in.RunURL),
-	)
-	if err := s.warnOfStatuses(ctx, site, change.Head, at, &in); err != nil {
-		return errors.Join(failed, err)
+	noted, said := s.tell(ctx, site, change, at, in, func() error {
+		return errors.Join(
+			s.say(ctx, site, change.Head, project.StagePlan, at, state, description, in.RunURL),
+			s.say(ctx, site, change.Head, project.StageApply, at, note.Success, beforeMerge(in.Report), in.RunURL),
+		)
+	})
+	if noted == nil {
+		noted = s.callFor(ctx, site, change.Number, in)
 	}
-	if err := s.Poster.Note(ctx, site, change.Number, in.Marker, in); err != nil {
-		return errors.Join(failed, err)
-	}
-	return errors.Join(failed, s.callFor(ctx, site, change.Number, in))
+	return errors.Join(said, noted)
 }
 
 func beforeMerge(r report.Report) string {

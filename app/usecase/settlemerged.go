@@ -150,11 +150,9 @@ func (m merged) say(ctx context.Context, state, description, url string) error {
 func (m merged) showRun(ctx context.Context, run KeptRun) (done bool, err error) {
 	in := m.applyNote(m.site.Repo, m.policy, run)
 	state, description := applyStatus(run)
-	failed := m.say(ctx, state, description, in.RunURL)
-	if err := m.warnOfStatuses(ctx, m.site, m.change.Head, m.at, &in); err != nil {
-		return false, errors.Join(failed, err)
-	}
-	failed = errors.Join(failed, m.Poster.Note(ctx, m.site, m.change.Number, in.Marker, in))
+	failed := errors.Join(m.tell(ctx, m.site, m.change, m.at, in, func() error {
+		return m.say(ctx, state, description, in.RunURL)
+	}))
 	if failed == nil {
 		failed = m.callFor(ctx, m.site, m.change.Number, in)
 	}

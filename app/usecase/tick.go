@@ -99,21 +99,41 @@ func (s *Site) branchRef(branch string) string {
 // FetchBranch brings a branch and the ci tags up to date, removed tags included
 // (pr-loop §4.3).
 func (s *Site) FetchBranch(ctx context.Context, branch string) error {
-	remote := s.Clone.Remote()
-	if remote == "" || s.fetched[branch] {
+	if s.Clone.Remote() == "" || s.fetched[branch] {
 		return nil
 	}
-	err := s.Clone.Fetch(ctx,
-		"+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch,
-		"+refs/tags/ci/*:refs/tags/ci/*")
-	if err != nil {
+	if err := s.Clone.Fetch(ctx, s.branchSpecs(branch)...); err != nil {
 		return err
 	}
+	s.isFetched(branch)
+	return nil
+}
+
+func (s *Site) branchSpecs(branch string) []string {
+	return []string{
+		"+refs/heads/" + branch + ":refs/remotes/" + s.Clone.Remote() + "/" + branch,
+		"+refs/tags/ci/*:refs/tags/ci/*",
+	}
+}
+
+func (s *Site) isFetched(branch string) {
 	if s.fetched == nil {
 		s.fetched = map[string]bool{}
 	}
 	s.fetched[branch] = true
-	return nil
+}
+
+// look fetches a branch and the ledger, asking the remote for both at once. Where
+// that fails it is no error yet: whoever needs one of them fetches it, and is told
+// why that fails.
+func (s *Site) look(ctx context.Context, branch string) {
+	if s.Clone.Remote() == "" || s.Clone.Fetch(ctx, append(s.branchSpecs(branch), s.Ledger.Refspec())...) != nil {
+		return
+	}
+	s.isFetched(branch)
+	if snap, err := s.Ledger.Fetched(ctx); err == nil {
+		s.snap = snap
+	}
 }
 
 // tipOf fetches a branch and returns its tip. A branch that was deleted is
@@ -148,7 +168,7 @@ func (s *Site) fetchHead(ctx context.Context, number int, head string) error {
 	if _, err := s.Clone.Resolve(ctx, head+"^{commit}"); err == nil {
 		return nil
 	}
-	return s.Clone.Fetch(ctx, fmt.Sprintf("+%s:refs/chant/pull/%d", s.Repo.Instance.HeadRef(number), number))
+	return s.Clone.FetchCommit(ctx, head, fmt.Sprintf("+%s:refs/chant/pull/%d", s.Repo.Instance.HeadRef(number), number))
 }
 
 // TickBranch fetches a branch and ticks it where it is the one ci.green names.

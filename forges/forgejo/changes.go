@@ -24,11 +24,7 @@ func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine
 	if err != nil {
 		return engine.Change{}, err
 	}
-	changes, err := c.changes(ctx, []*gitea.PullRequest{pull})
-	if err != nil {
-		return engine.Change{}, err
-	}
-	return changes[0], nil
+	return c.change(pull), c.remember(repo, pull.Base.Repository)
 }
 
 // OpenChanges lists the open pull requests, oldest first: one that closes while
@@ -48,7 +44,7 @@ func (c *Conn) OpenChanges(ctx context.Context, repo engine.Repo) ([]engine.Chan
 	if err != nil {
 		return nil, err
 	}
-	return c.changes(ctx, pulls)
+	return c.changes(pulls), nil
 }
 
 // ChangesOfCommit lists the pull request that was merged as a commit: the
@@ -69,7 +65,7 @@ func (c *Conn) ChangesOfCommit(ctx context.Context, repo engine.Repo, sha string
 	if err != nil {
 		return nil, err
 	}
-	return c.changes(ctx, []*gitea.PullRequest{pull})
+	return c.changes([]*gitea.PullRequest{pull}), nil
 }
 
 // ofRepo refuses pull requests that were read under a name another repository
@@ -86,24 +82,19 @@ func ofRepo(repo engine.Repo, err error, pulls ...*gitea.PullRequest) error {
 	return nil
 }
 
-func (c *Conn) changes(ctx context.Context, pulls []*gitea.PullRequest) ([]engine.Change, error) {
+func (c *Conn) changes(pulls []*gitea.PullRequest) []engine.Change {
 	seen := map[int64]bool{} // a list that moves while it is read repeats items
 	var changes []engine.Change
 	for _, p := range pulls {
-		if seen[p.ID] {
-			continue
+		if !seen[p.ID] {
+			seen[p.ID] = true
+			changes = append(changes, c.change(p))
 		}
-		seen[p.ID] = true
-		change, err := c.change(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, change)
 	}
-	return changes, nil
+	return changes
 }
 
-func (c *Conn) change(ctx context.Context, p *gitea.PullRequest) (engine.Change, error) {
+func (c *Conn) change(p *gitea.PullRequest) engine.Change {
 	change := engine.Change{
 		Repo: c.repo(p.Base.Repository), Number: int(p.Index), Title: p.Title, URL: p.HTMLURL,
 		Base: p.Base.Sha, BaseBranch: p.Base.Ref, Author: actor(p.Poster), Draft: p.Draft, State: engine.Open,
@@ -121,21 +112,16 @@ func (c *Conn) change(ctx context.Context, p *gitea.PullRequest) (engine.Change,
 	case p.State != gitea.StateOpen:
 		change.State = engine.Closed
 	}
-	if change.State != engine.Open {
-		return change, nil
-	}
-	first, err := c.firstTimer(ctx, change)
-	change.FirstTimer = first
-	return change, err
+	return change
 }
 
 // authored is an account in a repository.
 type authored struct{ repo, account int64 }
 
-// firstTimer says whether the author may not write here and has no merged pull
+// FirstTimer says whether the author may not write here and has no merged pull
 // request yet: who may write is known, as on the other forges. Neither server
 // gives an association, so it is asked; a merged pull request stays one.
-func (c *Conn) firstTimer(ctx context.Context, change engine.Change) (bool, error) {
+func (c *Conn) FirstTimer(ctx context.Context, change engine.Change) (bool, error) {
 	if change.Author.ID <= 0 {
 		return true, nil
 	}

@@ -3,10 +3,10 @@
 // maps every answer to chant's vocabulary and every refusal to the typed errors
 // of forges, and decides nothing. It never retries a write.
 //
-// Both servers address a repository by its names and know its id only at one
-// endpoint. A repository is therefore looked up by id before anything is
-// written, and its names are believed for a minute where something is read:
-// one that took an old name is never written to.
+// Both servers address a repository by its names. A write goes to the names that
+// an answer with the repository's id gave within the last few seconds: the pull
+// request that what is written is about, or a look-up by id. Where something is
+// read, the names are believed for a minute.
 //
 // What the two call differently, or leave to be guessed, is in family.go.
 package forgejo

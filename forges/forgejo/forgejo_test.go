@@ -75,6 +75,11 @@ func (w world) change(t *testing.T, p *forgetest.Pull) engine.Change {
 	return must(w.conn.Change(t.Context(), w.key, p.Number))(t)
 }
 
+func (w world) firstTimer(t *testing.T, p *forgetest.Pull) bool {
+	t.Helper()
+	return must(w.conn.FirstTimer(t.Context(), w.change(t, p)))(t)
+}
+
 func TestAChangeIsReadAsItStands(t *testing.T) {
 	t.Parallel()
 	for name, start := range servers() {
@@ -185,7 +190,7 @@ func TestAForkAndADeletedForkAreForks(t *testing.T) {
 			fork := must(w.repo.Fork(mallory))(t)
 			must(fork.Commit("evil", map[string]string{"x.tf": "x\n"}, mallory))(t)
 			p := must(w.repo.OpenFromFork(mallory, fork, "evil", "main", "Trust me"))(t)
-			if got := w.change(t, p); !got.Fork || !got.FirstTimer || got.HeadBranch != "evil" {
+			if got := w.change(t, p); !got.Fork || !w.firstTimer(t, p) || got.HeadBranch != "evil" {
 				t.Fatalf("from a fork: %+v", got)
 			}
 			fork.Delete()
@@ -227,16 +232,16 @@ func TestAnAuthorIsNoFirstTimerOnceMerged(t *testing.T) {
 			if err := closed.Close(w.alice); err != nil {
 				t.Fatal(err)
 			}
-			if w.change(t, second).FirstTimer {
+			if w.firstTimer(t, second) {
 				t.Fatal("who may write is a first-timer")
 			}
 			w.repo.SetPermission(w.alice, "read")
-			if !w.change(t, second).FirstTimer {
+			if !w.firstTimer(t, second) {
 				t.Fatal("a closed pull request counts as merged")
 			}
 			must(first.Merge("squash", w.bob))(t)
 			for range 2 {
-				if w.change(t, second).FirstTimer {
+				if w.firstTimer(t, second) {
 					t.Fatal("a merged one does not count")
 				}
 			}

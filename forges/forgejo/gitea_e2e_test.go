@@ -105,7 +105,7 @@ func (w journey) empty(t *testing.T) {
 
 func (w journey) change(t *testing.T) {
 	got := must(w.conn.Change(t.Context(), w.repo, w.number))(t)
-	if got.Head != w.head || got.HeadBranch != "topic" || got.Fork || !got.Draft || got.FirstTimer || got.State != engine.Open || got.Author.Login != "alice" {
+	if got.Head != w.head || got.HeadBranch != "topic" || got.Fork || !got.Draft || must(w.conn.FirstTimer(t.Context(), got))(t) || got.State != engine.Open || got.Author.Login != "alice" {
 		t.Fatalf("%+v", got)
 	}
 	if open := must(w.conn.OpenChanges(t.Context(), w.repo))(t); len(open) != 1 || open[0] != got {
@@ -138,7 +138,7 @@ func (w journey) strangers(t *testing.T) {
 			continue
 		}
 		found++
-		if !got.Fork || !got.FirstTimer || got.Head == "" {
+		if !got.Fork || !must(w.conn.FirstTimer(t.Context(), got))(t) || got.Head == "" {
 			t.Errorf("%+v", got)
 		}
 		w.Do(t, "erin", "PATCH", fmt.Sprintf("repos/acme/infra/pulls/%d", got.Number), object{"state": "closed"}, nil)
@@ -312,7 +312,7 @@ func (w journey) merge(t *testing.T) {
 	}
 	w.commit(t, "alice", "main", "second", "second.tf")
 	second := w.open(t, "alice", "second", "Change second")
-	if got := must(w.conn.Change(ctx, w.repo, second))(t); got.FirstTimer || got.Draft {
+	if got := must(w.conn.Change(ctx, w.repo, second))(t); must(w.conn.FirstTimer(ctx, got))(t) || got.Draft {
 		t.Fatalf("%+v", got)
 	}
 }

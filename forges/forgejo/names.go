@@ -13,14 +13,18 @@ import (
 	"github.com/chant-bot/chant/forges"
 )
 
-// namesFor is how long the names of a repository are believed where something
-// is read. No event tells of a rename.
-const namesFor = time.Minute
+// No event tells of a rename. namesFor is how long the names of a repository are
+// believed where something is read, provenFor where something is written: about as
+// long as what is told of one pull request takes, whose reading showed the id.
+const (
+	namesFor  = time.Minute
+	provenFor = 5 * time.Second
+)
 
-// named is what a repository is called, until it is asked again.
+// named is what a repository is called, as an answer with its id said.
 type named struct {
 	owner, name string
-	until       time.Time
+	at          time.Time
 }
 
 const needsRepository = "scope read:repository and access to the repository"
@@ -52,7 +56,7 @@ func checkSHA(sha string) error {
 	return nil
 }
 
-// now looks a repository up, as every write does right before.
+// now looks a repository up.
 func (c *Conn) now(ctx context.Context, repo engine.Repo) (*gitea.Repository, error) {
 	if err := c.mine(repo); err != nil {
 		return nil, err
@@ -90,20 +94,39 @@ func (c *Conn) remember(asked engine.Repo, found *gitea.Repository) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.names[found.ID] = named{owner, name, c.config.Now().Add(namesFor)}
+	c.names[found.ID] = named{owner, name, c.config.Now()}
 	return nil
 }
 
-// write runs a write under the names a repository has now.
+// forget has the names asked for again.
+func (c *Conn) forget(repo engine.Repo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.names, repo.ID)
+}
+
+// write runs a write under the names a repository has now. One that fails may
+// have had names of a moment ago, so the next one asks.
 func write[T any](ctx context.Context, c *Conn, repo engine.Repo, r request, do func(client *gitea.Client, owner, name string) (T, *gitea.Response, error)) (T, error) {
 	var none T
-	found, err := c.now(ctx, repo)
-	if err != nil {
+	if err := c.mine(repo); err != nil {
 		return none, err
 	}
-	return call(ctx, c, r, func(client *gitea.Client) (T, *gitea.Response, error) {
-		return do(client, found.Owner.UserName, found.Name)
+	known, ok := c.believed(repo, provenFor)
+	if !ok {
+		found, err := c.now(ctx, repo)
+		if err != nil {
+			return none, err
+		}
+		known = named{owner: found.Owner.UserName, name: found.Name}
+	}
+	got, err := call(ctx, c, r, func(client *gitea.Client) (T, *gitea.Response, error) {
+		return do(client, known.owner, known.name)
 	})
+	if err != nil {
+		c.forget(repo)
+	}
+	return got, err
 }
 
 // under runs a read under the names that are believed, and once more when
@@ -113,7 +136,7 @@ func under[T any](ctx context.Context, c *Conn, repo engine.Repo, read func(owne
 	if err := c.mine(repo); err != nil {
 		return none, err
 	}
-	known, ok := c.believed(repo)
+	known, ok := c.believed(repo, namesFor)
 	var missing error
 	if ok {
 		got, err := read(known.owner, known.name)
@@ -132,11 +155,12 @@ func under[T any](ctx context.Context, c *Conn, repo engine.Repo, read func(owne
 	return read(found.Owner.UserName, found.Name)
 }
 
-func (c *Conn) believed(repo engine.Repo) (named, bool) {
+// believed are the names a repository had at most that long ago.
+func (c *Conn) believed(repo engine.Repo, age time.Duration) (named, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.names[repo.ID]
-	return known, ok && c.config.Now().Before(known.until)
+	return known, ok && c.config.Now().Before(known.at.Add(age))
 }
 
 // get is one read in a repository.

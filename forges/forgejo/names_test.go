@@ -70,6 +70,47 @@ func TestARenamedRepositoryIsFoundAndItsOldNameNeverWrittenTo(t *testing.T) {
 	}
 }
 
+// Reading a pull request proves the names for what is then said of it, and for no
+// longer; a write that fails proves nothing any more.
+func TestAWriteRestsOnNamesThatWereProvenAMomentAgo(t *testing.T) {
+	t.Parallel()
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, start)
+			p := w.pull(t, "topic")
+			asked := func(want int) {
+				t.Helper()
+				must(w.conn.CreateNote(t.Context(), w.key, p.Number, "said"))(t)
+				if got := w.Count("GET", "/repositories/{id}"); got != want {
+					t.Errorf("asked for the names %d times, want %d", got, want)
+				}
+			}
+			w.change(t, p)
+			before := w.Count("GET", "/repositories/{id}")
+			asked(before)
+			w.Faults.Fail(forgetest.Match{Method: "POST", Path: "/comments"}, http.StatusBadGateway, 1)
+			if _, err := w.conn.CreateNote(t.Context(), w.key, p.Number, "lost"); err == nil {
+				t.Error("a write that failed is no error")
+			}
+			asked(before + 1)
+
+			w.change(t, p)
+			w.repo.Rename("platform")
+			imposter := must(w.CreateRepo("acme", "infra"))(t)
+			imposter.SetPermission(w.bot, "admin")
+			must(imposter.Commit("main", map[string]string{"a": "a"}, w.alice))(t)
+			must(imposter.Commit("evil", map[string]string{"b": "b"}, w.alice))(t)
+			must(imposter.OpenPullRequest(w.alice, "evil", "main", "Not the one"))(t)
+			w.Advance(6 * time.Second)
+			asked(before + 2)
+			if strays := imposter.Comments(1); len(strays) != 0 {
+				t.Errorf("wrote to the wrong repository: %+v", strays)
+			}
+		})
+	}
+}
+
 // What is believed of the names for a minute may be wrong where another
 // repository took them in between; a pull request that is another's shows it.
 func TestAChangeOfARepositoryThatTookTheNameIsNotRead(t *testing.T) {

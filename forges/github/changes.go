@@ -37,6 +37,11 @@ func (c *Conn) pull(ctx context.Context, repo engine.Repo, number int) (*gogithu
 	return &pull, nil
 }
 
+// FirstTimer is what GitHub said with the change.
+func (c *Conn) FirstTimer(_ context.Context, change engine.Change) (bool, error) {
+	return change.FirstTimer, nil
+}
+
 // OpenChanges lists the open pull requests, oldest first. Oldest first because
 // one that closes while the list is read then moves no other page forward.
 func (c *Conn) OpenChanges(ctx context.Context, repo engine.Repo) ([]engine.Change, error) {

@@ -23,6 +23,11 @@ func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine
 	return change, err
 }
 
+// FirstTimer is what GitLab said with the change.
+func (c *Conn) FirstTimer(_ context.Context, change engine.Change) (bool, error) {
+	return change.FirstTimer, nil
+}
+
 func (c *Conn) read(ctx context.Context, repo engine.Repo, number int) (*gogitlab.MergeRequest, error) {
 	pid, iid, err := c.mergeRequest(ctx, repo, number)
 	if err != nil {

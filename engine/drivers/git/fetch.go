@@ -31,6 +31,20 @@ func (c *Clone) Fetch(ctx context.Context, refspecs ...string) error {
 	})
 }
 
+// FetchCommit brings a commit, which refspec holds, unless it is here when its turn
+// comes: a fetch before it may have brought it under another name.
+func (c *Clone) FetchCommit(ctx context.Context, commit, refspec string) error {
+	if c.remote == "" {
+		return errors.New("fetching: the repository has no remote")
+	}
+	return c.fetches.do(ctx, commit+" "+refspec, func(ctx context.Context) error {
+		if _, err := c.Resolve(ctx, commit+"^{commit}"); err == nil {
+			return nil
+		}
+		return c.fetch(ctx, []string{refspec})
+	})
+}
+
 func (c *Clone) fetch(ctx context.Context, refspecs []string) error {
 	args := []string{"fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head",
 		"--no-auto-maintenance", "--no-recurse-submodules", "--", c.remote}

@@ -90,19 +90,92 @@ func (c *Clone) ask(ctx context.Context, refspecs []string) (a answer, moved boo
 		return a, true
 	}
 	a.now = c.list(ctx, refspecs)
+	c.recall(ctx, refspecs, before, a)
 	return a, !same(before, a.now)
 }
 
 // fetchMoved fetches, unless somebody else did since the remote was asked.
 func (c *Clone) fetchMoved(ctx context.Context, refspecs []string, a answer) error {
-	if before, moves := c.listed.snapshot(refspecs); moves == a.moves && same(before, a.now) {
+	before, moves := c.listed.snapshot(refspecs)
+	if moves == a.moves && same(before, a.now) {
 		return nil
 	}
-	if err := c.fetch(ctx, refspecs); err != nil {
-		return err
+	if !c.point(ctx, refspecs, before, a.now) {
+		if err := c.fetch(ctx, refspecs); err != nil {
+			return err
+		}
 	}
 	c.listed.remember(refspecs, a.now, a.moves)
 	return nil
+}
+
+// recall fills in what is not known of before, and what was made to be forgotten,
+// where the refs here are those the remote lists.
+func (c *Clone) recall(ctx context.Context, refspecs []string, before []listing, a answer) {
+	for i, spec := range refspecs {
+		if a.now != nil && !before[i].known && c.holds(ctx, spec, a.now[i]) {
+			before[i] = a.now[i]
+			c.listed.learn(spec, a.now[i], a.moves)
+		}
+	}
+}
+
+// holds tells whether a refspec's refs here are those listed. They were written by
+// fetches and pushes that ended well, so that what they need is here too.
+func (c *Clone) holds(ctx context.Context, spec string, now listing) bool {
+	source, target, _ := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+	source, target = strings.TrimSuffix(source, "*"), strings.TrimSuffix(target, "*")
+	if !strings.HasSuffix(spec, "*") {
+		here, err := c.Ref(ctx, target)
+		return err == nil && here != "" && here == now.object()
+	}
+	out, err := c.git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", target+"*", target+"*/**")
+	if err != nil {
+		return false
+	}
+	var there []string
+	for line := range strings.Lines(now.lines) {
+		object, rest, _ := strings.Cut(line, " ")
+		name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		there = append(there, object+" "+target+strings.TrimPrefix(name, source))
+	}
+	here := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+	slices.Sort(here)
+	slices.Sort(there)
+	return slices.Equal(here, there)
+}
+
+// object is what the only ref of a listing points at, "" where there is none.
+func (l listing) object() string {
+	object, _, _ := strings.Cut(l.lines, " ")
+	return object
+}
+
+// point moves the refs here to what the remote lists where other refs here point
+// there already: a pull request's head is the tip of its branch, and was fetched as
+// the one of them. It is false where something has to be fetched.
+func (c *Clone) point(ctx context.Context, refspecs []string, before, now []listing) bool {
+	var input strings.Builder
+	for i, spec := range refspecs {
+		if now == nil || strings.HasSuffix(spec, "*") && !(before[i].known && before[i] == now[i]) {
+			return false
+		}
+		if strings.HasSuffix(spec, "*") || before[i].known && before[i] == now[i] {
+			continue
+		}
+		object := now[i].object()
+		if object == "" {
+			return false
+		}
+		out, err := c.git(ctx, "for-each-ref", "--count=1", "--points-at="+object)
+		if err != nil || len(out) == 0 {
+			return false
+		}
+		_, target, _ := strings.Cut(spec, ":")
+		fmt.Fprintf(&input, "update %s\x00%s\x00\x00", target, object)
+	}
+	res, err := c.run(ctx, call{args: []string{"update-ref", "--no-deref", "--stdin", "-z"}, stdin: strings.NewReader(input.String())})
+	return err == nil && res.ExitCode == 0
 }
 
 // same tells whether two answers are known and equal.
@@ -145,6 +218,15 @@ func (r *remoteRefs) remember(refspecs []string, now []listing, moves int) {
 		if now != nil {
 			r.before[spec] = now[i]
 		}
+	}
+}
+
+// learn keeps what the remote lists and the refs here are.
+func (r *remoteRefs) learn(spec string, now listing, moves int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.moves == moves {
+		r.before[spec] = now
 	}
 }
 

@@ -54,6 +54,80 @@ func TestNothingIsFetchedWhileTheRemoteListsTheSameRefs(t *testing.T) {
 	}
 }
 
+// What a push of ours made to be forgotten is no reason to fetch: the refs here say
+// what the remote had.
+func TestNothingIsFetchedWhereTheRefsHereAreThoseListed(t *testing.T) {
+	t.Parallel()
+	c, remote, fetch := served(t)
+	tags := func() {
+		t.Helper()
+		if err := c.Fetch(t.Context(), mainSpec, ciTagRefspec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gittest.Run(t, remote, "tag", "-m", "deep", "ci/green/deep", "main")
+	tags()
+	for name, change := range map[string]func(){
+		"nothing":   func() {},
+		"a tag":     func() { gittest.Run(t, remote, "tag", "ci/flat", "main") },
+		"a removal": func() { gittest.Run(t, remote, "tag", "-d", "ci/green/deep") },
+	} {
+		change()
+		c.listed.forget()
+		before := c.listed.moves
+		tags()
+		want := gittest.Run(t, remote, "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags/ci/")
+		if got := gittest.Run(t, c.Dir(), "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags/ci/"); got != want {
+			t.Errorf("after %s: %q, want %q", name, got, want)
+		}
+		if c.listed.moves != before {
+			t.Errorf("after %s it was forgotten again", name)
+		}
+	}
+	c.listed.forget()
+	if n := fetch(); n != 0 {
+		t.Errorf("%d commands talked to a remote whose refs were here", n)
+	}
+}
+
+// The head of a pull request is the tip of its branch: whichever is fetched first,
+// the other needs no command that talks to the remote.
+func TestWhatAnotherRefHoldsIsNotFetchedOnceMore(t *testing.T) {
+	t.Parallel()
+	const headSpec, topicSpec = "+refs/pull/1/head:refs/chant/pull/1", "+refs/heads/topic:refs/remotes/origin/topic"
+	for name, headFirst := range map[string]bool{"the head first": true, "the branch first": false} {
+		c, remote, _ := served(t)
+		server := gittest.Serve(t, remote)
+		if err := c.MoveRemote(t.Context(), server.URL); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Fetch(t.Context(), mainSpec); err != nil {
+			t.Fatal(err)
+		}
+		head := write(t, remote, "topic", "a", "2")
+		gittest.Run(t, remote, "update-ref", "refs/pull/1/head", head)
+		fetches := []func() error{
+			func() error { return c.FetchCommit(t.Context(), head, headSpec) },
+			func() error { return c.Fetch(t.Context(), mainSpec, topicSpec) },
+		}
+		if !headFirst {
+			slices.Reverse(fetches)
+		}
+		before := server.Requests("info/refs")
+		for _, fetch := range fetches {
+			if err := fetch(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := server.Requests("info/refs") - before; n != 1 {
+			t.Errorf("%s: %d commands, want one", name, n)
+		}
+		if got := must[string](t)(c.Ref(t.Context(), "refs/remotes/origin/topic")); got != head {
+			t.Errorf("%s: the branch is at %q, want %s", name, got, head)
+		}
+	}
+}
+
 func TestARefThatWentBackAfterAPushOfOursIsFetched(t *testing.T) {
 	t.Parallel()
 	c, remote, fetch := served(t)

@@ -25,7 +25,16 @@ type Snapshot struct {
 // ErrUnreachable, ErrDiverged and ErrRewound mean that nothing is known of what
 // was approved; a ledger that is not there yet reads as empty.
 func (l *Ledger) Snapshot(ctx context.Context) (*Snapshot, error) {
-	s, err := l.sync(ctx)
+	return l.pinned(ctx, l.sync)
+}
+
+// Fetched is Snapshot where Refspec was fetched a moment ago, with other things.
+func (l *Ledger) Fetched(ctx context.Context) (*Snapshot, error) {
+	return l.pinned(ctx, l.moveOn)
+}
+
+func (l *Ledger) pinned(ctx context.Context, look func(context.Context) (state, error)) (*Snapshot, error) {
+	s, err := look(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}

@@ -22,6 +22,11 @@ func (l *Ledger) sync(ctx context.Context) (state, error) {
 			return state{}, err
 		}
 	}
+	return l.moveOn(ctx)
+}
+
+// moveOn takes what was fetched for the ledger, where it can be trusted.
+func (l *Ledger) moveOn(ctx context.Context) (state, error) {
 	l.refs.Lock()
 	defer l.refs.Unlock()
 	for attempt := 0; ; attempt++ {
@@ -56,12 +61,14 @@ func (l *Ledger) follow(ctx context.Context) (state, error) {
 	return s, nil
 }
 
-// fetch brings the remote branch; a branch that is gone there is gone here too.
+// Refspec brings the remote branch; a branch that is gone there is gone here too.
 // The pattern makes "no such branch" an answer instead of an error.
+func (l *Ledger) Refspec() string {
+	return "+refs/heads/" + Branch + "*:refs/remotes/" + l.clone.Remote() + "/" + Branch + "*"
+}
+
 func (l *Ledger) fetch(ctx context.Context) error {
-	pattern := "refs/heads/" + Branch + "*"
-	err := l.clone.Fetch(ctx, "+"+pattern+":refs/remotes/"+l.clone.Remote()+"/"+Branch+"*")
-	if err != nil {
+	if err := l.clone.Fetch(ctx, l.Refspec()); err != nil {
 		return fmt.Errorf("the ledger branch %s could not be fetched: %w", Branch, err)
 	}
 	return nil
