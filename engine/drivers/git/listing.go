@@ -155,13 +155,16 @@ func (l listing) object() string {
 // there already: a pull request's head is the tip of its branch, and was fetched as
 // the one of them. It is false where something has to be fetched.
 func (c *Clone) point(ctx context.Context, refspecs []string, before, now []listing) bool {
+	if now == nil {
+		return false
+	}
 	var input strings.Builder
 	for i, spec := range refspecs {
-		if now == nil || strings.HasSuffix(spec, "*") && !(before[i].known && before[i] == now[i]) {
-			return false
-		}
-		if strings.HasSuffix(spec, "*") || before[i].known && before[i] == now[i] {
+		if before[i].known && before[i] == now[i] {
 			continue
+		}
+		if strings.HasSuffix(spec, "*") {
+			return false
 		}
 		object := now[i].object()
 		if object == "" {
