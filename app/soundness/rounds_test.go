@@ -47,8 +47,20 @@ func (w *world) awaitRound(pr *forgetest.Pull, gate string) {
 	w.awaitStatus(pr.Head(), "chant/apply", "pending", "approval at "+gate)
 }
 
-// approveRound has alice approve the round that waits at a gate.
+// approveRound has alice approve the round or wave that waits at a gate.
 func (w *world) approveRound(pr *forgetest.Pull, merge, gate string) {
+	w.t.Helper()
+	w.approveRoundAs(w.Alice, pr, merge, gate)
+}
+
+func (w *world) approveRoundAs(who *forgetest.User, pr *forgetest.Pull, merge, gate string) forgetest.Comment {
+	w.t.Helper()
+	return must(w.Forge.As(who).Comment(pr, w.roundLine(pr, merge, gate)))(w.t)
+}
+
+// roundLine waits for the note to hold the line that approves at the gate of a round
+// or a wave.
+func (w *world) roundLine(pr *forgetest.Pull, merge, gate string) string {
 	w.t.Helper()
 	line := ""
 	w.await("a line to approve at "+gate, func() bool {
@@ -59,7 +71,7 @@ func (w *world) approveRound(pr *forgetest.Pull, merge, gate string) {
 		}
 		return line != ""
 	})
-	must(w.Forge.As(w.Alice).Comment(pr, line))(w.t)
+	return line
 }
 
 // kill -9 while the next pass is planned, and again while it applies: what applied is

@@ -1,6 +1,8 @@
 package usecase
 
 import (
+	"slices"
+
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/report"
 )
@@ -15,6 +17,20 @@ func (a *Apply) Asked() []note.Asked {
 		}
 	}
 	return out
+}
+
+// ask is who may open the gate that an apply waits at: with the review rule nobody who
+// wrote a change it carries, and at a round or a wave only who reviewed one (pr-loop
+// §5.10).
+func (a *Apply) ask(p Policy) note.Ask {
+	ask := note.Ask{MinApprovals: p.Env.MinApprovals, Approvers: p.Env.Approvers, Unenforced: p.Refuse}
+	if rule := a.greenRule(); rule != nil {
+		ask.Review = a.Report.Status == report.Waiting
+		ask.Excluded = slices.Concat(rule.Authors, rule.Unresolved)
+		slices.Sort(ask.Excluded)
+		ask.Excluded = slices.Compact(ask.Excluded)
+	}
+	return ask
 }
 
 // runsCode is what planning and applying the members executes, as the note says it.

@@ -183,8 +183,7 @@ func (s *Settler) applyNote(_ engine.Repo, p Policy, run KeptRun) note.Input {
 	return note.Input{
 		Report: r, Marker: project.NoteMarker(r.Env, r.Member), RunURL: s.runURL(run.ID),
 		BaseBranch: run.Apply.Branch, ApplyOnMerge: true, NotIsolated: s.NotIsolated,
-		Ask:   note.Ask{MinApprovals: p.Env.MinApprovals, Approvers: p.Env.Approvers, Review: p.ReviewRules, Unenforced: p.Refuse},
-		Asked: run.Apply.Asked(),
+		Ask: run.Apply.ask(p), Asked: run.Apply.Asked(),
 	}
 }
 

@@ -146,7 +146,7 @@ func toApprove(in Input, what, op, gate string, d digest.Digest) string {
 		}
 		b.WriteString("\n\n" + namesOf(plan).render(namesRoom, in.RunURL))
 	}
-	return b.String() + copyBlock(what, ApproveLine(op, gate, d), in.Ask.Sealed)
+	return b.String() + copyBlock(what, ApproveLine(op, gate, d), in.Ask.Sealed) + needs(in.Ask) + "\n\n"
 }
 
 func (in Input) askedAt(gate string) (Asked, bool) {
