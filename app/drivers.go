@@ -25,12 +25,12 @@ type drivers struct {
 	pools  map[usecase.CredentialKind]*exec.Pool
 
 	mu   sync.Mutex
-	made map[string]*terraform.Driver
+	made map[string]usecase.Driver
 }
 
 func newDrivers(c *config.Config, wall exec.Wall) *drivers {
 	return &drivers{
-		config: c, wall: wall, made: map[string]*terraform.Driver{},
+		config: c, wall: wall, made: map[string]usecase.Driver{},
 		pools: map[usecase.CredentialKind]*exec.Pool{
 			usecase.ForPlan: exec.NewPool(c.Workers), usecase.ForApply: exec.NewPool(c.Workers),
 		},
@@ -66,8 +66,27 @@ func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.Credent
 	if err != nil {
 		return nil, err
 	}
-	d.made[key] = made
-	return made, nil
+	groups, err := d.grouping(made)
+	if err != nil {
+		return nil, err
+	}
+	d.made[key] = groups
+	return groups, nil
+}
+
+// grouping is a driver that plans and applies several roots as one, too.
+type grouping struct {
+	*terraform.Driver
+	engine.Grouper
+}
+
+func (d *drivers) grouping(made *terraform.Driver) (usecase.Driver, error) {
+	key, err := ownKey(filepath.Join(d.config.StateDir, "groups.key"))
+	if err != nil {
+		return nil, err
+	}
+	groups, err := made.Grouper(key)
+	return grouping{made, groups}, err
 }
 
 func (d *drivers) settings(repo engine.Repo, env, binary string, kind usecase.CredentialKind) terraform.Config {

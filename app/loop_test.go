@@ -48,7 +48,9 @@ func newWorld(t *testing.T) *world {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	w, err := demo.New(ctx, t.TempDir(), terraform, demo.TwoRoots())
+	example := demo.TwoRoots()
+	example.Alone = true // most tests are of what has to happen between two roots
+	w, err := demo.New(ctx, t.TempDir(), terraform, example)
 	if err != nil {
 		t.Fatal(err)
 	}

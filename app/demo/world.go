@@ -26,6 +26,7 @@ type Example struct {
 	Name    string
 	Roots   []Root
 	Volumes []string // attached to the machine, below /srv/volumes
+	Alone   bool     // no root is planned together with another, whatever it reads
 }
 
 // Root is one of an example's, and the values its variables had when it was applied.
@@ -127,6 +128,9 @@ func (w *World) Files() (map[string]string, error) {
 	roots, _ := config["terraform"].(map[string]any)["roots"].(map[string]any)
 	for name, root := range roots {
 		root.(map[string]any)["backendConfig"] = map[string]any{"path": w.StateFile(name)}
+	}
+	if w.Example.Alone {
+		config["terraform"].(map[string]any)["compose"] = "off"
 	}
 	text, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {

@@ -38,7 +38,9 @@ func (w journey) holds(want string) {
 func newJourney(t *testing.T) journey {
 	t.Helper()
 	dir := t.TempDir()
-	example := &demo.World{Example: demo.TwoRoots(), Dir: dir, State: filepath.Join(dir, "state"), Terraform: terraform(t)}
+	two := demo.TwoRoots()
+	two.Alone = true
+	example := &demo.World{Example: two, Dir: dir, State: filepath.Join(dir, "state"), Terraform: terraform(t)}
 	if err := os.Mkdir(example.State, 0o700); err != nil {
 		t.Fatal(err)
 	}

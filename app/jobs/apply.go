@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/drivers/terraform"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/sql/store"
@@ -157,11 +159,15 @@ func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept us
 	return a, j, nil
 }
 
-// supervised matches the directories of supervised applies in a run's.
-const supervised = "members/*/apply"
+// The directories in a run's that have a supervised apply, of members and of groups.
+const (
+	supervised = "members/*/apply"
+	groups     = "groups/*"
+)
 
 // dropRun removes the directory of a run, unless something that it started still
-// lives: an orphan needs its files, and its locks keep others away from them.
+// lives: an orphan needs its files, and its locks keep others away from them. Nor does
+// it where the state of a group is still to be given to its members (soundness I12).
 func dropRun(dir string) {
 	if dir == "" {
 		return
@@ -171,6 +177,10 @@ func dropRun(dir string) {
 		if st, err := exec.Recover(s); err == nil && st.State == exec.Running {
 			return
 		}
+	}
+	started, _ = filepath.Glob(filepath.Join(dir, groups)) // as above
+	if slices.ContainsFunc(started, terraform.Unsettled) {
+		return
 	}
 	// What is left is removed at the next start.
 	_ = git.RemoveWorktree(dir)

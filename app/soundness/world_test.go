@@ -24,6 +24,9 @@ type project struct {
 	// more is added to the declaration's top level.
 	more  object
 	roots []root
+	// groups lets what reads another be planned with it; most tests are of what has
+	// to happen where it is not.
+	groups bool
 }
 
 type object = map[string]any
@@ -151,7 +154,13 @@ func (w *world) files(p project) map[string]string {
 		files["roots/"+r.name+"/main.tf"] = r.tf
 	}
 	files["chant.workspace.json"] = w.json(declaration)
-	files["chant.config.json"] = w.json(object{"lexicons": []string{"terraform"}, "terraform": object{"binary": filepath.Base(w.Terraform), "roots": roots}})
+	compose := "off"
+	if p.groups {
+		compose = "auto"
+	}
+	files["chant.config.json"] = w.json(object{"lexicons": []string{"terraform"}, "terraform": object{
+		"binary": filepath.Base(w.Terraform), "compose": compose, "roots": roots,
+	}})
 	return files
 }
 

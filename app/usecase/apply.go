@@ -10,7 +10,6 @@ import (
 	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/lease"
-	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
@@ -211,10 +210,11 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
 				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
 				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress,
+				WaveByWave: t.policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume),
 			})
 		}
 		if err == nil {
-			a.FanOut, err = graph.FanOutDigest(proj.Components, a.Set.Selection, nil)
+			a.FanOut = a.Set.FanOut
 		}
 	}
 	if err != nil {

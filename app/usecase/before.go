@@ -15,6 +15,8 @@ import (
 type Before struct {
 	// Applied are the members that ended well, with what they read.
 	Applied map[string][]run.InputRead `json:"applied,omitempty"`
+	// Components are those of which a member is among them.
+	Components []string `json:"components,omitempty"`
 	// Held are those that were held back, with the reads that moved.
 	Held map[string][]run.InputRead `json:"held,omitempty"`
 	// Rounds are the rounds that opened, and Waves the gated waves.
@@ -39,7 +41,7 @@ func (a *Apply) follow(earlier *Apply) {
 		return
 	}
 	b := Before{
-		Applied: maps.Clone(earlier.Before.Applied), Held: map[string][]run.InputRead{}, Waves: earlier.Report.Waves,
+		Applied: maps.Clone(earlier.Before.Applied), Components: slices.Clone(earlier.Before.Components), Held: map[string][]run.InputRead{}, Waves: earlier.Report.Waves,
 		Gates: earlier.under(), Covering: slices.Clone(earlier.Before.Covering),
 	}
 	for commit := range earlier.Covering {
@@ -59,7 +61,7 @@ func (a *Apply) follow(earlier *Apply) {
 		last := earlier.lastPlan(m.Member)
 		switch {
 		case m.Status == run.Applied:
-			b.Applied[m.Member] = last.Reads
+			b.Applied[m.Member], b.Components = last.Reads, append(b.Components, m.Component)
 		case m.Status == run.Held || m.Status == run.Pending && last != earlier.Set.Members[m.Member]:
 			b.Held[m.Member] = moved[m.Member] // one that a halted round did not come to, too
 		}

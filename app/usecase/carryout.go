@@ -95,7 +95,7 @@ func (ex *execution) waves(ctx context.Context) error {
 			return nil
 		}
 		var errs errorList
-		each(ex.driver.Parallel(), next, func(member string) { errs.add(ex.step(ctx, member)) })
+		each(ex.driver.Parallel(), ex.oncePerGroup(next), func(member string) { errs.add(ex.step(ctx, member)) })
 		if err := errs.first(); err != nil {
 			return err
 		}
@@ -239,6 +239,9 @@ func (ex *execution) mergesStand(ctx context.Context, snap *ledger.Snapshot) (st
 // a process when there is nothing to apply, applied otherwise. The state is
 // stored before the process starts and after it ended.
 func (ex *execution) step(ctx context.Context, member string) error {
+	if g := ex.pass.Set.groupOf(member); g != nil {
+		return ex.stepGroup(ctx, g)
+	}
 	planned := ex.pass.Set.Members[member]
 	moved, err := ex.movedInputs(ctx, planned)
 	if err != nil {
@@ -357,7 +360,10 @@ func (ex *execution) current(ctx context.Context, component, output string) (dig
 }
 
 func (ex *execution) planInput() PlanInput {
-	return PlanInput{Site: ex.in.Site, Checkout: ex.checkout, Project: ex.project, Env: ex.apply.Policy.Env, RunDir: ex.apply.Dir, trees: ex.trees}
+	return PlanInput{
+		Site: ex.in.Site, Checkout: ex.checkout, Project: ex.project, Env: ex.apply.Policy.Env, RunDir: ex.apply.Dir,
+		WaveByWave: ex.apply.gated(), trees: ex.trees,
+	}
 }
 
 // target is the planned target with the apply credentials and this checkout.

@@ -105,6 +105,29 @@ func (t *trees) lay(target *engine.Target, projectDir string) error {
 	return nil
 }
 
+// layTogether puts all files where the members of a group run, in one worktree, and
+// says so in their targets.
+func (t *trees) layTogether(name string, targets []engine.Target, projectDir string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir := filepath.Join(t.dir, safeName(name))
+	if _, made := t.made[name]; !made {
+		err := git.CopyWorktree(t.from, dir, ".")
+		if err == nil && t.written != "" {
+			err = addWritten(filepath.Join(t.written, safeName(name)), dir)
+		}
+		if err != nil {
+			_ = os.RemoveAll(dir)
+			return fmt.Errorf("giving %s files of its own: %w", name, err)
+		}
+		t.made[name] = []string{"."}
+	}
+	for i := range targets {
+		targets[i].Worktree, targets[i].ProjectDir = dir, filepath.Join(dir, filepath.FromSlash(projectDir))
+	}
+	return nil
+}
+
 // copy makes the member's own directories, with what its plan wrote there.
 func (t *trees) copy(target *engine.Target, projectDir, dir string) ([]string, error) {
 	own, err := t.planner.Own(t.from, projectDir, target.Root)

@@ -45,6 +45,7 @@ func (a *Apply) conclude() {
 // stand writes into the report how everything that was planned stands.
 func (a *Apply) stand() {
 	a.Report.Take(a.Passes())
+	a.reportGroups()
 	a.endRounds()
 	a.Report.Waves = a.waveRows()
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/digest"
 	driver "github.com/chant-bot/chant/engine/drivers/terraform"
 	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -31,6 +33,12 @@ type PlanInput struct {
 	Base, Head string
 	// Only are the members to plan, of those the change selects; nil is all.
 	Only []string
+	// WaveByWave: each wave is planned after the one before it applied, so nothing is
+	// planned together (pr-loop §8.2).
+	WaveByWave bool
+	// Applied are components that an earlier apply of the commit applied: a group is of
+	// the others, and reads what stands of these.
+	Applied []string
 	// Paths keep a pull request that touches none of them from being planned;
 	// empty means every path (x-bot.plan.paths).
 	Paths    []string
@@ -47,14 +55,21 @@ type PlanInput struct {
 // PlanSet is what planning a selection came to: a document, and what an apply
 // needs to carry exactly these plans out.
 type PlanSet struct {
-	Selection graph.Selection     `json:"selection"`
-	Document  *changeset.Document `json:"document"`
+	// Selection has the waves that are run: each group stands in one.
+	Selection graph.Selection `json:"selection"`
+	// FanOut is the component-fan-out digest of what was selected, whatever was
+	// planned together.
+	FanOut   digest.Digest       `json:"fanOut"`
+	Document *changeset.Document `json:"document"`
 	// Sources is the hash of what each member was planned from (pr-loop §5.11).
 	Sources map[string]string         `json:"sources"`
 	Members map[string]*PlannedMember `json:"members"` // by change-set member
 	// Units and DependsOn are what an apply runs, in order.
 	Units     []run.Unit          `json:"units"`
 	DependsOn map[string][]string `json:"dependsOn"`
+	// Groups are planned, and applied, as one; Fallbacks say why others are not.
+	Groups    []*GroupPlan      `json:"groups,omitempty"`
+	Fallbacks []report.Fallback `json:"fallbacks,omitempty"`
 	// Trees is the directory the plans ran in, "" where it was not kept.
 	Trees string `json:"trees"`
 }
@@ -64,11 +79,14 @@ type PlanSet struct {
 type PlannedMember struct {
 	Component string `json:"component"`
 	Step      int    `json:"step"` // index of the step in the component
+	// Group is the group it is planned in, "" for none: then Planned is applied with it.
+	Group string `json:"group,omitempty"`
 	// Planned is the zero value when the member failed to plan or is a hole.
 	Planned engine.Planned `json:"planned"`
 	// Reads are the upstream outputs the plan was made with, as hashes: what is
-	// kept holds no output's value.
+	// kept holds no output's value. Within are those that its group passes on.
 	Reads   []run.InputRead `json:"reads"`
+	Within  []run.InputRead `json:"within,omitempty"`
 	Unknown []project.Read  `json:"unknown"` // reads without a value: the member is a hole
 	// Done: an apply of this commit applied it before, with the same reads, so that
 	// outputs that no plan leaves as they are do not apply it again.
@@ -123,15 +141,30 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	selection.Waves = keep(selection.Waves, p.planned)
 	order := selection.Order()
 	p.readUpstreams(ctx, order)
-	members := p.planAll(ctx, order)
+	fanOut, err := graph.FanOutDigest(in.Project.Components, selection, nil)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := p.planGroups(ctx, selection)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups.plans) > 0 {
+		selection.Waves = groups.waves
+	}
+	members := p.planAll(ctx, order, groups.members)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	set, err := p.compose(ctx, selection, members)
-	if err == nil && in.KeepTrees {
+	if err != nil {
+		return nil, err
+	}
+	set.FanOut, set.Groups, set.Fallbacks = fanOut, groups.plans, groups.fallbacks
+	if in.KeepTrees {
 		set.Trees = in.trees.dir
 	}
-	return set, err
+	return set, nil
 }
 
 // selectComponents derives what the change reaches.
@@ -261,13 +294,16 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 
 // planAll plans every step of the selection, as many at one time as the driver
 // works on: the files of the others are not made yet, or gone.
-func (p *planner) planAll(ctx context.Context, order []string) []*member {
-	var all []*member
+func (p *planner) planAll(ctx context.Context, order []string, grouped map[string]*member) []*member {
+	var all, together []*member
 	for _, name := range order {
 		c := p.components[name]
 		for i, step := range c.Steps() {
 			name := memberName(c, step)
-			if p.in.plans(name) {
+			switch m := grouped[name]; {
+			case m != nil:
+				together = append(together, m)
+			case p.in.plans(name):
 				all = append(all, &member{component: c, step: step, index: i, name: name})
 			}
 		}
@@ -287,7 +323,7 @@ func (p *planner) planAll(ctx context.Context, order []string) []*member {
 		}
 		p.progress("planned %s", m.name)
 	})
-	return all
+	return append(all, together...)
 }
 
 func (p *planner) planStep(ctx context.Context, m *member) error {
@@ -358,7 +394,7 @@ func (p *planner) compose(ctx context.Context, selection graph.Selection, member
 		}
 		set.Members[m.name] = m.planned
 		parts = append(parts, m.part)
-		set.Units = append(set.Units, run.Unit{Member: m.name, Component: m.component.Name, Phase: m.component.PhaseOf(m.index), Step: m.step.Kind})
+		set.Units = append(set.Units, run.Unit{Member: m.name, Component: m.component.Name, Phase: m.component.PhaseOf(m.index), Step: m.step.Kind, Group: m.planned.Group})
 		set.DependsOn[m.component.Name] = m.component.Dependencies()
 	}
 	doc, err := changeset.Compose(parts, p.Version)
@@ -402,7 +438,7 @@ func (p *PlanSet) only(names []string) (*PlanSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &PlanSet{Document: doc, Sources: map[string]string{}, Members: map[string]*PlannedMember{}, DependsOn: map[string][]string{}, Trees: p.Trees}
+	set := &PlanSet{Document: doc, Sources: map[string]string{}, Members: map[string]*PlannedMember{}, DependsOn: map[string][]string{}, Trees: p.Trees, Groups: p.Groups}
 	components := map[string]bool{}
 	for _, u := range p.Units {
 		if slices.Contains(names, u.Member) {

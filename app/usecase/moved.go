@@ -61,6 +61,9 @@ func (a *Apply) lastPlan(member string) *PlannedMember {
 func (m *PlannedMember) movedSince(earlier *PlannedMember) []run.InputRead {
 	var out []run.InputRead
 	for _, now := range m.Reads {
+		if earlier.readsWithin(now) {
+			continue // whatever its group would have passed on is what was approved
+		}
 		then := run.PlannedRead(now.From, now.Output, digest.Value{}, now.Sensitive)
 		for _, r := range earlier.Reads {
 			if r.From == now.From && r.Output == now.Output {
@@ -72,6 +75,11 @@ func (m *PlannedMember) movedSince(earlier *PlannedMember) []run.InputRead {
 		}
 	}
 	return out
+}
+
+// readsWithin tells that a member was planned together with what it reads.
+func (m *PlannedMember) readsWithin(r run.InputRead) bool {
+	return slices.ContainsFunc(m.Within, func(x run.InputRead) bool { return x.From == r.From && x.Output == r.Output })
 }
 
 // uncoverMoved takes back the coverage of the members that moved.

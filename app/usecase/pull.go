@@ -228,6 +228,7 @@ func (p *PlanSet) report(stage report.Stage) (report.Report, error) {
 	if len(p.Members) == 0 {
 		r.Digest = digest.Digest{}
 	}
+	p.reportGroups(&r)
 	return r, nil
 }
 

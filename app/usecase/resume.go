@@ -88,12 +88,15 @@ func (st *Stage) recoverSteps(ctx context.Context, in ApplyInput, a *Apply, chec
 	return in.Journal.Save(ctx, a)
 }
 
+const runFilesGone = "it started, and how it ended can't be told, since the files of its run are gone"
+
 func (ex *execution) recoverStep(ctx context.Context, member string) error {
+	if g := ex.pass.Set.groupOf(member); g != nil {
+		return ex.recoverGroup(ctx, g)
+	}
 	if ex.pass.planGone(member) {
 		// So is what its supervisor wrote: that nothing is found proves nothing.
-		return ex.settle(ctx, member, engine.Outcome{
-			Unknown: true, Error: "it started, and how it ended can't be told, since the files of its run are gone",
-		})
+		return ex.settle(ctx, member, engine.Outcome{Unknown: true, Error: runFilesGone})
 	}
 	planned := ex.pass.Set.Members[member]
 	target, err := ex.target(planned)

@@ -27,7 +27,7 @@ func (st *Stage) keepForLater(ctx context.Context, site *Site, snap *ledger.Snap
 		_, before := a.Before.Held[v.Member]
 		names[i], held = v.Member, held && before
 	}
-	rest := run.Passes{s}.Dependents(names)
+	rest := a.Set.following(run.Passes{s}, names)
 	switch {
 	case a.gated():
 		if reason, err := st.mainStands(ctx, site, snap, a); err != nil || reason != "" {
@@ -54,7 +54,7 @@ func (st *Stage) keepForLater(ctx context.Context, site *Site, snap *ledger.Snap
 // askedFor is the number of the newest round whose gate was asked for exactly the
 // plan of these members, as far as they can be planned by now; 0 for none.
 func (a *Apply) askedFor(snap *ledger.Snapshot, s run.State, members []string) (int, error) {
-	ready := without(members, run.Passes{&s}.Dependents(a.Set.holes()))
+	ready := without(members, a.Set.following(run.Passes{&s}, a.Set.holes()))
 	if len(ready) == 0 {
 		return 0, nil
 	}
@@ -120,7 +120,7 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready := without(failUnplanned(passes, set, held), passes.Dependents(set.holes()))
+	ready := without(failUnplanned(passes, set, held), set.following(passes, set.holes()))
 	if len(ready) == 0 {
 		a.Waits = set.valueless(passes.Held())
 		return nil, nil //nolint:nilnil // as said above
@@ -141,7 +141,7 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	for _, v := range covered.Uncovered() {
 		names = append(names, v.Member)
 	}
-	rest := passes.Dependents(names)
+	rest := set.following(passes, names)
 	if free := without(ready, rest); len(free) > 0 {
 		if set, err = set.only(free); err != nil {
 			return nil, err

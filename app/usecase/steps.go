@@ -32,21 +32,29 @@ func refuseStep(step project.Step) error {
 
 // target is what the driver plans or applies for one step.
 func (in PlanInput) target(step project.Step, values map[string]digest.Value, credentials []string) (engine.Target, error) {
-	name := step.RootOf()
-	root, ok := in.Project.Roots[name]
-	if !ok {
-		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
-	}
-	target := engine.Target{
-		Member: name, Root: root,
-		Vars:        stepVars(values),
-		Credentials: credentials, Apart: in.apart,
-		RunDir: filepath.Join(in.RunDir, "members", safeName(name)),
+	target, err := in.bareTarget(step, values, credentials)
+	if err != nil {
+		return engine.Target{}, err
 	}
 	if err := in.trees.lay(&target, in.Project.Dir); err != nil {
 		return engine.Target{}, err
 	}
 	return target, nil
+}
+
+// bareTarget is a target without files.
+func (in PlanInput) bareTarget(step project.Step, values map[string]digest.Value, credentials []string) (engine.Target, error) {
+	name := step.RootOf()
+	root, ok := in.Project.Roots[name]
+	if !ok {
+		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
+	}
+	return engine.Target{
+		Member: name, Root: root,
+		Vars:        stepVars(values),
+		Credentials: credentials, Apart: in.apart,
+		RunDir: filepath.Join(in.RunDir, "members", safeName(name)),
+	}, nil
 }
 
 // stepVars picks the vars object out of a resolved step.

@@ -80,6 +80,16 @@ func (a *Apply) followRecord(r *resume.Record) {
 	}
 }
 
+// appliedBefore are the components that earlier applies of the commit applied, as far
+// as its files say so: it decides what is planned together, and nothing else.
+func (a *Apply) appliedBefore(r *resume.Record) []string {
+	names := slices.Clone(a.Before.Components)
+	if r != nil && r.PrApply.Head == a.Report.Head {
+		names = append(names, r.Completed...)
+	}
+	return names
+}
+
 // doneBefore are the components of which earlier applies of the commit applied a
 // member that has nothing to apply now; nil for none.
 func (a *Apply) doneBefore() *report.Resumed {
@@ -163,6 +173,9 @@ func (p *PlanSet) reads() map[string][]resume.Read {
 		}
 		for _, read := range m.Unknown {
 			out[name] = append(out[name], resume.Read{From: read.Component, Output: read.Output})
+		}
+		for _, read := range m.Within {
+			out[name] = append(out[name], resume.Read{From: read.From, Output: read.Output, Hash: resume.Within})
 		}
 	}
 	return out

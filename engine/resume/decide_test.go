@@ -143,6 +143,21 @@ func TestWhatALaterWaveReadsIsNotHeldAgainstTheRecord(t *testing.T) {
 	}
 }
 
+// pr-loop §8.1, §8.2: what a group left is planned with the values its others applied
+// with. Whether these were approved is the coverage's to say.
+func TestAValueFromWithinAGroupIsComparedByCoverage(t *testing.T) {
+	t.Parallel()
+	s := stopAfterNet(t, record.ViaGate)
+	s.record.PrApply.Reads["app"][0].Hash = Within
+	if _, reason := s.decide(); reason != "" {
+		t.Errorf("the record is refused: %s", reason)
+	}
+	s.plan.Side = side(t, part(t, "net", "d"), part(t, "app", "e", "another"), part(t, "db", "c", "db"))
+	if _, reason := s.decide(); !strings.Contains(reason, "app is not covered") {
+		t.Errorf("another change of app came to %q", reason)
+	}
+}
+
 // pr-loop §5.12, each condition broken alone.
 func TestARecordIsRefusedForEachConditionThatDoesNotHold(t *testing.T) {
 	t.Parallel()

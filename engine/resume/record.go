@@ -59,8 +59,12 @@ type Merge struct {
 type Read struct {
 	From   string `json:"from"` // component
 	Output string `json:"output"`
-	Hash   string `json:"hash"` // of the exact value, "" for one that was not known
+	Hash   string `json:"hash"` // of the exact value, "" for one that was not known, or Within
 }
+
+// Within stands for the hash of a value that the member's group makes: what was
+// approved is the member's plan with whatever that comes to (pr-loop §8.1).
+const Within = "within its group"
 
 // JSON is the record as its file holds it: 2 spaces, a final LF, no null lists.
 func (r Record) JSON() ([]byte, error) {

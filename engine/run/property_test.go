@@ -9,12 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyApply is a random graph in layers, one or two members a component.
+// anyApply is a random graph in layers, one or two members a component, with a group
+// in some of them.
 func anyApply(t *rapid.T) *State {
 	c := Config{DependsOn: map[string][]string{}}
 	var earlier []string
 	for w := range rapid.IntRange(1, 4).Draw(t, "waves") {
-		var wave []string
+		var wave, grouped []string
 		for i := range rapid.IntRange(1, 3).Draw(t, "components") {
 			name := fmt.Sprintf("c%d%d", w, i)
 			wave = append(wave, name)
@@ -23,8 +24,19 @@ func anyApply(t *rapid.T) *State {
 					c.DependsOn[name] = append(c.DependsOn[name], dependency)
 				}
 			}
-			for j := range rapid.IntRange(1, 2).Draw(t, "members") {
-				c.Units = append(c.Units, Unit{Member: fmt.Sprintf("%s-m%d", name, j), Component: name, Phase: "Apply", Step: "terraform-apply"})
+			members := rapid.IntRange(1, 2).Draw(t, "members")
+			group := ""
+			if members == 1 && rapid.Bool().Draw(t, "grouped") {
+				group = fmt.Sprintf("g%d", w)
+				for _, mate := range grouped {
+					if rapid.Bool().Draw(t, name+" reads "+mate) {
+						c.DependsOn[name] = append(c.DependsOn[name], mate)
+					}
+				}
+				grouped = append(grouped, name)
+			}
+			for j := range members {
+				c.Units = append(c.Units, Unit{Member: fmt.Sprintf("%s-m%d", name, j), Component: name, Phase: "Apply", Step: "terraform-apply", Group: group})
 			}
 		}
 		c.Waves = append(c.Waves, wave)
@@ -79,10 +91,15 @@ func drive(t *rapid.T, s *State, w *world, each func(*State)) *State {
 				s = crash(t, s, w)
 				continue
 			}
-			w.starts[m]++
+			for _, mate := range s.Group(m) {
+				w.starts[mate]++
+			}
 		case len(running) > 0:
 			m := rapid.SampledFrom(running).Draw(t, "ends")
 			w.ended[m] = anyOutcome(t)
+			if s.Members[m].Group != "" && rapid.IntRange(0, 5).Draw(t, "not reached") == 0 {
+				w.ended[m] = Outcome{NotReached: true}
+			}
 			must(t, s.Settle(m, w.ended[m]))
 		}
 	}
@@ -121,6 +138,9 @@ func TestApplies(t *testing.T) {
 					t.Fatalf("%s is offered again after it started", name)
 				}
 				for _, b := range s.before(s.Members[name]) {
+					if b.Group != "" && b.Group == s.Members[name].Group {
+						continue // it makes what is read within the same apply
+					}
 					if end, seen := w.ended[b.Member]; !seen || end.Error != "" || end.Moved || end.Unknown {
 						t.Fatalf("%s may start, and %s did not end well", name, b.Member)
 					}
@@ -133,6 +153,13 @@ func TestApplies(t *testing.T) {
 			}
 		}
 		checkEnd(t, s, w)
+		for _, name := range s.Order {
+			for _, mate := range s.Group(name) {
+				if w.starts[name] != w.starts[mate] {
+					t.Fatalf("%s started without %s", name, mate)
+				}
+			}
+		}
 	})
 }
 
@@ -142,7 +169,7 @@ func checkEnd(t *rapid.T, s *State, w *world) {
 	for _, name := range s.Order {
 		m := s.Members[name]
 		end, seen := w.ended[name]
-		well := seen && end.Error == "" && !end.Moved && !end.Unknown
+		well := seen && end.Error == "" && !end.Moved && !end.Unknown && !end.NotReached
 		complete = complete && well
 		switch m.Status {
 		case Applied, NoChanges:
@@ -151,7 +178,7 @@ func checkEnd(t *rapid.T, s *State, w *world) {
 			}
 		case Blocked:
 			culprit := slices.ContainsFunc(s.before(m), func(b *MemberState) bool { return b.Status.bad() })
-			if !culprit || m.BlockedBy == "" || w.starts[name] > 0 {
+			if !culprit || m.BlockedBy == "" || w.starts[name] > 0 && !end.NotReached {
 				t.Fatalf("%s is blocked by %q without a reason", name, m.BlockedBy)
 			}
 		case Pending:

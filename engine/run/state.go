@@ -64,8 +64,10 @@ type MemberState struct {
 	Phase     string `json:"phase"`
 	Step      string `json:"step"` // capability, "terraform-apply"
 	Wave      int    `json:"wave"` // 1-based
-	Status    Status `json:"status"`
-	Error     string `json:"error,omitempty"` // for people
+	// Group is what it is planned and applied with, as one; "" for nothing.
+	Group  string `json:"group,omitempty"`
+	Status Status `json:"status"`
+	Error  string `json:"error,omitempty"` // for people
 	// Moved: the step found that its target changed since the plan and applied
 	// nothing.
 	Moved bool `json:"moved,omitempty"`
@@ -83,6 +85,9 @@ type Unit struct {
 	Component string `json:"component"`
 	Phase     string `json:"phase"`
 	Step      string `json:"step"`
+	// Group names those that are planned and applied as one; "" for none. Each is the
+	// only unit of its component, and all stand in one wave.
+	Group string `json:"group,omitempty"`
 }
 
 // Config is what an apply is made of.
@@ -100,7 +105,8 @@ type Config struct {
 
 // New is an apply of which nothing has started. It refuses a component that
 // stands in two waves or has no member, a member named twice or of a component
-// outside the waves, and a dependency that does not stand in an earlier wave.
+// outside the waves, and a dependency that stands neither in an earlier wave nor in
+// the same group.
 func New(c Config) (State, error) {
 	s := State{
 		Commit: c.Commit, Base: c.Base, Env: c.Env, Member: c.Member, Digest: c.Digest, Via: c.Via,
@@ -123,11 +129,12 @@ func New(c Config) (State, error) {
 		units[u.Component] = append(units[u.Component], u)
 	}
 	for i, components := range c.Waves {
-		for _, component := range components {
+		for _, component := range dependenciesFirst(components, c.DependsOn) {
 			for _, dependency := range c.DependsOn[component] {
 				switch at := wave[dependency]; {
 				case at == 0:
 					continue
+				case at == i+1 && sameGroup(units[component], units[dependency]):
 				case at > i:
 					return State{}, fmt.Errorf("component %q depends on %q, which is not in an earlier wave", component, dependency)
 				}
@@ -151,7 +158,7 @@ func (s *State) add(units []Unit, component string, wave int) error {
 		}
 		s.Order = append(s.Order, u.Member)
 		s.Members[u.Member] = &MemberState{
-			Member: u.Member, Component: component, Phase: u.Phase, Step: u.Step, Wave: wave, Status: Pending,
+			Member: u.Member, Component: component, Phase: u.Phase, Step: u.Step, Wave: wave, Group: u.Group, Status: Pending,
 		}
 	}
 	return nil
@@ -198,7 +205,7 @@ func (s *State) Next() []string {
 		if m.Status != Pending || m.Wave != wave {
 			continue
 		}
-		if !slices.ContainsFunc(s.before(m), func(b *MemberState) bool { return !b.Status.ended() }) {
+		if s.ready(m) {
 			out = append(out, name)
 		}
 	}

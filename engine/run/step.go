@@ -7,21 +7,25 @@ import (
 
 // Outcome is how a step ended.
 type Outcome struct {
-	NoChanges bool   // nothing was to apply; Error is empty
-	Moved     bool   // the target changed since the plan and nothing was applied
-	Unknown   bool   // the end was not seen
-	Error     string // for people; empty when it ended well
+	NoChanges bool // nothing was to apply; Error is empty
+	Moved     bool // the target changed since the plan and nothing was applied
+	Unknown   bool // the end was not seen
+	// NotReached: the apply of its group ended before anything of it was begun. It is
+	// planned again, without what failed.
+	NotReached bool
+	Error      string // for people; empty when it ended well
 }
 
-// Start marks a member as running. Store the state after it and before the step
+// Start marks a member, and what it is applied with, as running. Store the state after it and before the step
 // starts, so that a crash in between is seen. It refuses a member that Next does
 // not offer: a step is never started twice (soundness I6).
 func (s *State) Start(member string) error {
 	if !slices.Contains(s.Next(), member) {
 		return fmt.Errorf("member %q may not start: %s", member, s.why(member))
 	}
-	m := s.Members[member]
-	m.Status, m.Started = Running, s.tick()
+	for _, m := range s.group(s.Members[member]) {
+		m.Status, m.Started = Running, s.tick()
+	}
 	return nil
 }
 
@@ -49,6 +53,8 @@ func (s *State) Settle(member string, o Outcome) error {
 	switch {
 	case o.Unknown:
 		m.Status = Unknown
+	case o.NotReached:
+		m.Status = Held
 	case o.Error != "" || o.Moved:
 		m.Status = Failed
 	case o.NoChanges:
@@ -56,7 +62,7 @@ func (s *State) Settle(member string, o Outcome) error {
 	default:
 		m.Status = Applied
 	}
-	if m.Status.bad() {
+	if m.Status.bad() || m.Status == Held {
 		s.spread()
 	}
 	return nil
@@ -95,15 +101,19 @@ func (s *State) Halt(reason string) {
 	}
 }
 
-// NotStarted takes back the start of a member of which it is known that its
-// step never began, such as when the process that was about to begin it died:
+// NotStarted takes back the start of a member, and of what it was to be applied with,
+// of which it is known that its step never began, such as when the process that was about to begin it died:
 // it may start again.
 func (s *State) NotStarted(member string) error {
 	m := s.Members[member]
 	if m == nil || m.Status != Running {
 		return fmt.Errorf("member %q is not running", member)
 	}
-	m.Status, m.Started = Pending, 0
+	for _, mate := range s.group(m) {
+		if mate.Status == Running {
+			mate.Status, mate.Started = Pending, 0
+		}
+	}
 	return nil
 }
 
@@ -122,28 +132,42 @@ func (s *State) Recover() {
 	s.spread()
 }
 
-// spread gives blocks and holds to what depends on them. A block wins over a
-// hold, since a held member whose other dependency failed cannot be planned in a
-// round. Order goes dependencies first, so one pass reaches everything.
+// spread gives blocks and holds to what depends on them, and holds what was to be
+// applied with them. A block wins over a hold, since a held member whose other
+// dependency failed cannot be planned in a round. Order goes dependencies first, so
+// one pass reaches everything, but for a group: that is held as far as its first
+// member, and with it what follows that one.
 func (s *State) spread() {
-	for _, name := range s.Order {
-		m := s.Members[name]
-		if m.Status != Pending && m.Status != Held {
-			continue
-		}
-		before := s.before(m)
-		if i := slices.IndexFunc(before, func(b *MemberState) bool { return b.Status.bad() }); i >= 0 {
-			m.Status, m.BlockedBy, m.Reads = Blocked, root(before[i]), nil
-			m.end(s)
-			continue
-		}
-		if i := slices.IndexFunc(before, func(b *MemberState) bool { return b.Status == Held }); i >= 0 && m.Status == Pending {
-			m.Status, m.BlockedBy = Held, root(before[i])
-			if before[i].Ended > 0 { // else nothing happened yet
-				m.end(s)
-			}
+	for again := true; again; {
+		again = false
+		for _, name := range s.Order {
+			again = s.spreadTo(s.Members[name]) || again
 		}
 	}
+}
+
+func (s *State) spreadTo(m *MemberState) (moved bool) {
+	if m.Status != Pending && m.Status != Held {
+		return false
+	}
+	before := s.before(m)
+	if i := slices.IndexFunc(before, func(b *MemberState) bool { return b.Status.bad() }); i >= 0 {
+		m.Status, m.BlockedBy, m.Reads = Blocked, root(before[i]), nil
+		m.end(s)
+		return true
+	}
+	cause := s.broken(m)
+	if i := slices.IndexFunc(before, func(b *MemberState) bool { return b.Status == Held }); i >= 0 {
+		cause = before[i]
+	}
+	if m.Status == Held || cause == nil {
+		return false
+	}
+	m.Status, m.BlockedBy = Held, root(cause)
+	if cause.Ended > 0 { // else nothing happened yet
+		m.end(s)
+	}
+	return true
 }
 
 func (m *MemberState) end(s *State) {

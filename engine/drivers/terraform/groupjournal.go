@@ -14,6 +14,7 @@ import (
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/sealed"
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
 )
@@ -95,6 +96,14 @@ func (j journal) read() (content journaled, begun bool, err error) {
 		return journaled{}, false, fmt.Errorf("reading the journal of a group: %w", err)
 	}
 	return content, true, nil
+}
+
+// Unsettled tells that an apply of a group began in a run directory, and that its
+// members do not all have their states: the joined state may be nowhere else.
+func Unsettled(runDir string) bool {
+	st, err := exec.Recover(filepath.Join(runDir, applyDir))
+	begun := err == nil && st.State != exec.None
+	return begun && isGone(filepath.Join(runDir, outcomeFile))
 }
 
 func (j journal) remove() error {

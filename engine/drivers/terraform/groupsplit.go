@@ -244,7 +244,9 @@ func (grp *group) finish(p engine.PlannedGroup, out engine.GroupOutcome) error {
 }
 
 // RecoverGroup implements engine.Grouper. It waits for an apply that still runs;
-// when ctx ends first that is left alone.
+// when ctx ends first that is left alone. Where the files of the run are gone and with
+// them the joined state, the journal stays for a person: what applied is written down
+// nowhere.
 func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engine.GroupOutcome, bool, error) {
 	j, begun, err := g.journal(p.Target).read()
 	if err != nil {
@@ -255,13 +257,17 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	if err != nil && !notStarted {
 		return engine.GroupOutcome{}, true, fmt.Errorf("recovering the apply of the group %s: %w", p.Target.Group, err)
 	}
+	gone := notStarted && begun && isGone(p.File)
+	if gone && j.Joined.IsAbsent() {
+		return engine.GroupOutcome{}, true, engine.Tell(fmt.Errorf("the files of an apply of the group %s are gone, so what it applied can't be told; the states before it are in the journal %s", p.Target.Group, g.journal(p.Target).path))
+	}
 	grp, err := g.reopen(ctx, p, nil)
 	if err != nil {
 		return engine.GroupOutcome{}, true, err
 	}
 	defer grp.close()
 	switch {
-	case notStarted:
+	case notStarted && !gone:
 		err := grp.each(func(m *member) error { return m.w.releaseAll(ctx) })
 		return engine.GroupOutcome{}, false, errors.Join(err, g.journal(p.Target).remove(), os.RemoveAll(grp.stateDir()))
 	case !begun:
@@ -277,6 +283,11 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	}
 	out, err := grp.settle(ctx, p, j, end)
 	return out, true, errors.Join(err, grp.release(ctx))
+}
+
+func isGone(file string) bool {
+	_, err := os.Stat(file)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // unheld is a member whose lock can't be had now: the journal stays, and the

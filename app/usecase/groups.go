@@ -1,0 +1,194 @@
+package usecase
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/compose"
+	"github.com/chant-bot/chant/engine/graph"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
+)
+
+// GroupPlan is one plan of several members of a PlanSet (pr-loop §8.2).
+type GroupPlan struct {
+	ID         string `json:"id"`
+	Wave       int    `json:"wave"`
+	Capability string `json:"capability"`
+	// Members are change-set members, each after those it reads.
+	Members []string `json:"members"`
+	// Planned has no target: its values and credentials are not kept with the plan.
+	Planned engine.PlannedGroup `json:"planned"`
+	// Reads and After are those within the group, by member.
+	Reads map[string][]engine.GroupRead `json:"reads"`
+	After map[string][]string           `json:"after"`
+	// RunDir is where the plan was saved and is applied from.
+	RunDir string `json:"runDir"`
+	// Ended is how each member of it ended, by member, once it was applied.
+	Ended map[string]report.OutcomeStatus `json:"ended,omitempty"`
+}
+
+// groupPlans are the groups of one PlanMembers call.
+type groupPlans struct {
+	waves     [][]string // of components, each group as one
+	fallbacks []report.Fallback
+	plans     []*GroupPlan
+	members   map[string]*member // by change-set member
+}
+
+// planGroups decides what is planned together and plans that. Whoever can't be planned
+// in its group falls back, and what is left is composed again: the run goes on, with
+// fewer groups or none.
+func (p *planner) planGroups(ctx context.Context, selection graph.Selection) (*groupPlans, error) {
+	in := p.composeInput(selection)
+	planned := map[string]*plannedGroup{} // by members
+	for {
+		c, err := compose.Of(in)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.planNew(ctx, c.Groups, planned); err != nil {
+			return nil, err
+		}
+		all := &groupPlans{waves: c.Waves, fallbacks: c.Fallbacks, members: map[string]*member{}}
+		fellBack := false
+		for _, g := range c.Groups {
+			one := planned[groupKey(g)]
+			fellBack = fellBack || len(one.refused) > 0
+			maps.Copy(in.Refused, one.refused)
+			if one.plan == nil {
+				continue
+			}
+			one.plan.Wave = g.Wave
+			all.plans = append(all.plans, one.plan)
+			for _, m := range one.members {
+				all.members[m.name] = m
+			}
+		}
+		if !fellBack {
+			return all, nil
+		}
+	}
+}
+
+// composeInput is what groups follow from.
+func (p *planner) composeInput(selection graph.Selection) compose.Input {
+	_, can := p.driver.(engine.Grouper)
+	in := compose.Input{
+		Components: p.in.Project.Components, Selection: selection, WaveGates: p.in.WaveByWave,
+		Kinds:   map[string]compose.Ability{terraformApply: {Groups: can && p.in.apart == nil, Off: composeOff(p.in.Project)}},
+		Unknown: p.unknown(selection.Order()), Refused: map[string]compose.Refusal{},
+	}
+	for _, name := range p.in.Applied {
+		in.Refused[name] = compose.Refusal{Kind: report.FallbackAlone, Reason: "an earlier apply of this commit applied it"}
+	}
+	return in
+}
+
+// terraformApply is the step kind whose driver may group.
+const terraformApply = "terraform-apply"
+
+func composeOff(p project.Project) string {
+	if p.Config != nil && p.Config.Terraform != nil && p.Config.Terraform.Compose == "off" {
+		return "terraform.compose: off"
+	}
+	return ""
+}
+
+// unknown are the outputs that the selection reads and that have no value.
+func (p *planner) unknown(order []string) map[report.UnknownInput]bool {
+	out := map[report.UnknownInput]bool{}
+	for _, name := range order {
+		for _, read := range p.components[name].Reads() {
+			if value, _ := lookup(p.outputs[read.Component], read.Output); value.IsAbsent() {
+				out[report.UnknownInput{From: read.Component, Output: read.Output}] = true
+			}
+		}
+	}
+	return out
+}
+
+// plannedGroup is a group as it was planned, or why members of it fall back.
+type plannedGroup struct {
+	plan    *GroupPlan
+	members []*member
+	refused map[string]compose.Refusal // by component
+}
+
+func groupKey(g compose.Group) string { return strings.Join(g.Members, " ") }
+
+// planNew plans the groups that were not planned yet, as many at one time as the
+// driver works on. Its error is that planning was called off.
+func (p *planner) planNew(ctx context.Context, groups []compose.Group, planned map[string]*plannedGroup) error {
+	due := slices.DeleteFunc(slices.Clone(groups), func(g compose.Group) bool { return planned[groupKey(g)] != nil })
+	var mu sync.Mutex
+	each(p.driver.Parallel(), due, func(g compose.Group) {
+		p.progress("planning %s as one group", strings.Join(g.Members, ", "))
+		one := p.planGroup(ctx, g)
+		if len(one.refused) > 0 {
+			p.progress("%s can't be planned as one group", strings.Join(g.Members, ", "))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		planned[groupKey(g)] = one
+	})
+	return ctx.Err()
+}
+
+// dissolved is a group no member of which can be planned in it.
+func dissolved(g compose.Group, why string) *plannedGroup {
+	out := &plannedGroup{refused: map[string]compose.Refusal{}}
+	for _, name := range g.Members {
+		out.refused[name] = compose.Refusal{Kind: report.FallbackPlan, Reason: why}
+	}
+	return out
+}
+
+// reportGroups gives a report the groups of a set, and why others are in none.
+func (p *PlanSet) reportGroups(r *report.Report) {
+	for _, g := range p.Groups {
+		r.Groups = append(r.Groups, report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest})
+	}
+	r.Fallbacks = p.Fallbacks
+}
+
+// reportGroups says in the report how the members of each group ended, those of later
+// passes too: what a group did not reach may have been planned in a smaller one.
+func (a *Apply) reportGroups() {
+	a.Report.Groups = nil
+	for _, p := range append([]*Pass{&a.Pass}, a.Later...) {
+		if p.Set == nil {
+			continue
+		}
+		for _, g := range p.Set.Groups {
+			row := report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest}
+			for _, name := range g.Members {
+				m := p.State.Members[name]
+				switch ended := g.Ended[name]; {
+				case ended != "":
+					row.Outcome = append(row.Outcome, report.Outcome{Member: name, Status: ended})
+				case m != nil && m.Status.Final() || p.State.Halted != "":
+					row.Outcome = append(row.Outcome, report.Outcome{Member: name, Status: report.OutcomeNotStarted})
+				}
+			}
+			a.Report.Groups = append(a.Report.Groups, row)
+		}
+	}
+}
+
+// noteEnds keeps how members of a group ended.
+func (g *GroupPlan) noteEnds(ends map[string]report.OutcomeStatus) {
+	if g.Ended == nil {
+		g.Ended = map[string]report.OutcomeStatus{}
+	}
+	maps.Copy(g.Ended, ends)
+}
+
+func (g *GroupPlan) String() string {
+	return fmt.Sprintf("the group of %s", strings.Join(g.Members, ", "))
+}
