@@ -300,7 +300,7 @@ func (s *Server) runGates(r *http.Request, page *web.Run, shown shownRun) error 
 	}
 	waits := rep.Green != nil && rep.Green.Approve != ""
 	if decided && (waits || rep.Status == report.Waiting) {
-		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
+		page.Status, page.Message, page.LaterURL = "superseded", "A later run decided what this one waited for.", fmt.Sprintf("/runs/%d", newest.ID)
 		return nil
 	}
 	page.Gates = append(page.Gates, shown.waves()...)
