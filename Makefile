@@ -38,7 +38,7 @@ demo: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play the whole loop on this machine
 	bin/chant demo $(ARGS)
 
 .PHONY: demo-composed
-demo-composed: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play changes that reach what reads them: a round, a wave gate, a failure carried on
+demo-composed: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play changes that reach what reads them: a group, a round, a wave gate, a failure carried on
 	bin/chant demo --composed $(ARGS)
 
 .PHONY: test

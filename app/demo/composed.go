@@ -9,15 +9,35 @@ import (
 	"github.com/chant-bot/chant/forges/forgetest"
 )
 
-// composed is what a change that reaches readers goes through: a round, a failure
-// and a wave gate.
+// composed is what a change that reaches readers goes through: a group, a round, a
+// failure and a wave gate.
 func (p *play) composed() script {
 	return script{
 		example: Composed(),
 		opening: "A repository of six terraform roots in five components is made and applied once, as before chant came: app reads net, edge reads net and app, jobs follow data",
-		scenes:  []func(context.Context) error{p.round, p.resumed, p.waveGate},
-		end:     "Done: terraform's states hold what was approved, and nothing was applied that read another value than its plan",
+		scenes:  []func(context.Context) error{p.group, p.round, p.resumed, p.waveGate},
+		end:     "Done: terraform's states hold what was approved, together, in a round, part by part and wave by wave",
 	}
+}
+
+// group is a reader that gets a new value inside the apply that makes it.
+func (p *play) group(ctx context.Context) error {
+	pr, err := p.propose("wider", edits{mainOf("net"): {"10.0.0.0/16", "10.1.0.0/16"}})
+	if err != nil {
+		return err
+	}
+	p.say("A group. bob opens pull request #%d: net gets another address range, which app reads", pr.Number)
+	if _, err := p.approvedAndMerged(ctx, pr); err != nil {
+		return err
+	}
+	if err := p.awaitStatus(ctx, pr.Head(), "success", "applied"); err != nil {
+		return err
+	}
+	err = p.shows(ctx, pr, "| applied |", "net and app were planned as one, approved once and applied in one run, in which app got the new range:")
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.check("net", "network", "10.1.0.0/16"), p.check("app", "service", "listens in 10.1.0.0/16"))
 }
 
 // round is a reader that is in no group: edge has two steps.
@@ -87,7 +107,8 @@ func (p *play) resumed(ctx context.Context) error {
 	return errors.Join(err, p.check("data", "database", "kept on data-2"), p.check("jobs", "schedule", "hourly"))
 }
 
-// waveGate is the same reader in an env that is applied wave by wave.
+// waveGate is the same reader in an env that is applied wave by wave. It is the env
+// there is, which gets a gate: another one on the branch would plan the same states.
 func (p *play) waveGate(ctx context.Context) error {
 	gate, err := p.propose("gate", edits{"chant.workspace.json": {`"applyOnMerge": true,`, `"applyOnMerge": true, "waveGate": "release",`}})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chant-bot/chant/app/demo"
+	"github.com/chant-bot/chant/engine/compose"
 	"github.com/chant-bot/chant/engine/drivers/declare"
 	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
@@ -54,9 +55,16 @@ func TestTheReadmeOfComposedSaysWhatFollows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells := []string{root.Name, "", "", ""}
-		for i, wave := range s.Waves {
+		c, err := compose.Of(compose.Input{Components: p.Components, Selection: s, Kinds: map[string]compose.Ability{"terraform-apply": {Groups: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := []string{root.Name, "", "", "", ""}
+		for i, wave := range c.Waves {
 			cells[i+1] = strings.Join(wave, ", ")
+		}
+		for _, group := range c.Groups {
+			cells[4] += strings.Join(group.Members, ", ")
 		}
 		if row := row(cells); !strings.Contains(readme, row) {
 			t.Errorf("the README has no line\n%s", row)

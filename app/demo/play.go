@@ -284,9 +284,13 @@ func (p *play) note(pr *forgetest.Pull) string {
 }
 
 func (p *play) awaitNote(ctx context.Context, pr *forgetest.Pull, text string) error {
-	return Await(ctx, fmt.Sprintf("%q in the note of #%d", text, pr.Number), func() (bool, error) {
+	err := Await(ctx, fmt.Sprintf("%q in the note of #%d", text, pr.Number), func() (bool, error) {
 		return strings.Contains(p.note(pr), text), nil
 	})
+	if err != nil {
+		err = fmt.Errorf("%w, which reads\n%s", err, p.note(pr))
+	}
+	return err
 }
 
 func (p *play) awaitStatus(ctx context.Context, sha, state, text string) error {
@@ -306,11 +310,19 @@ func (p *play) shows(ctx context.Context, pr *forgetest.Pull, text, said string)
 	return nil
 }
 
-// quote prints a note as text, up to what is folded.
+// quote prints a note as text. Of what is folded it names the parts, and shows why
+// something was not planned with what it reads.
 func (p *play) quote(pr *forgetest.Pull) {
-	text, _, _ := strings.Cut(p.note(pr), "<details>")
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		if !strings.HasPrefix(line, "<!--") {
+	shown, folded := true, false
+	for line := range strings.SplitSeq(p.note(pr), "\n") {
+		switch title, opens := strings.CutPrefix(line, "<details><summary>"); {
+		case opens:
+			title = strings.TrimSuffix(title, "</summary>")
+			shown, folded = strings.HasPrefix(title, "Not planned as one group"), true
+			fmt.Fprintf(p.Out, "    | + %s\n", title)
+		case line == "</details>":
+			shown = false
+		case shown && !strings.HasPrefix(line, "<") && (line != "" || !folded):
 			fmt.Fprintf(p.Out, "    | %s\n", line)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,11 +39,45 @@ func TestTheDemosEndWell(t *testing.T) {
 			var out bytes.Buffer
 			err := demo.Play(ctx, demo.Options{Program: program, Terraform: terraform, Out: &out, Composed: composed})
 			if err != nil || !strings.Contains(out.String(), ". Done: ") {
-				t.Errorf("%v\n%s", err, &out)
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			if composed {
+				isQuoted(t, out.String())
 			}
 		})
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "chant-demo-*")); len(left) > 0 {
 		t.Errorf("directories of demos that are over: %v", left)
+	}
+}
+
+var (
+	quotes = regexp.MustCompile(`(?ms)^~~~text\n(.*?)\n~~~$`)
+	// what differs from one run to the next
+	runs = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`)
+	here = regexp.MustCompile(`github@127\.0\.0\.1:\d+:`)
+	dirs = regexp.MustCompile(`"\S*/state/`)
+)
+
+// isQuoted holds what docs/composed.md quotes against what was printed.
+func isQuoted(t *testing.T, printed string) {
+	t.Helper()
+	printed = strings.ReplaceAll("\n"+printed, "\n    | ", "\n")
+	printed = dirs.ReplaceAllString(here.ReplaceAllString(runs.ReplaceAllString(printed, "#"), "github:"), `"/srv/`)
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "composed.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := quotes.FindAllStringSubmatch(string(text), -1)
+	for _, quote := range found {
+		if !strings.Contains(printed, runs.ReplaceAllString(quote[1], "#")) {
+			t.Errorf("docs/composed.md quotes what the demo does not print:\n%s", quote[1])
+		}
+	}
+	if len(found) == 0 {
+		t.Error("docs/composed.md quotes nothing")
+	}
+	if t.Failed() {
+		t.Log(printed)
 	}
 }

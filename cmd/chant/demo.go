@@ -15,7 +15,7 @@ import (
 // Demo plays the whole loop on this machine, with no account and nothing
 // installed but git and terraform or tofu.
 type Demo struct {
-	Composed bool `help:"Play changes that reach what reads them: a round, a wave gate and a failure that is carried on."`
+	Composed bool `help:"Play changes that reach what reads them: a group, a round, a wave gate and a failure that is carried on."`
 	Keep     bool `help:"Leave the server and its pages up at the end."`
 }
 
