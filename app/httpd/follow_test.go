@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,8 +18,6 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/engine"
-	"github.com/chant-bot/chant/engine/changeset"
-	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
@@ -328,68 +325,5 @@ func TestTheRunPageShowsWithoutAScriptWhatRunsIsBlockedAndHeld(t *testing.T) {
 	}
 	if strings.Contains(html, "<script") || strings.Contains(html, "http-equiv") {
 		t.Error("a run that is over is still followed")
-	}
-}
-
-// Whoever approves a round sees what its plan does: on the page of the run, by name,
-// and on a page of its own, whole.
-func TestTheRunPageShowsThePlanThatARoundAsksFor(t *testing.T) {
-	t.Parallel()
-	f := newFollowed(t, [][]string{{"net"}, {"app"}}, map[string][]string{"app": {"net"}})
-	f.start("net")
-	f.settle("net", run.Outcome{})
-	moved := []run.InputRead{{From: "net", Output: "address", Planned: `"a"`, Now: `"b"`}}
-	if err := f.apply.State.HoldBack("app", moved); err != nil {
-		t.Fatal(err)
-	}
-	d, err := digest.Parse("jcs1-sha256:" + strings.Repeat("ab", 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := run.New(run.Config{Env: "prod", Waves: [][]string{{"app"}}, Units: []run.Unit{{Member: "app", Component: "app", Phase: "deploy", Step: "terraform-apply"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.HoldBack("app", moved); err != nil {
-		t.Fatal(err)
-	}
-	entry := func(address string, action changeset.Action) changeset.Entry {
-		return changeset.Entry{Member: "app", Lexicon: "terraform", Planner: "terraform", Address: address, Type: "x", Action: action, Disruption: "in-place"}
-	}
-	doc, err := changeset.Compose([]changeset.Part{{
-		Member:  changeset.Member{Member: "app", Lexicon: "terraform", Planner: "terraform", Scope: "default", Status: changeset.Planned, PlanDigest: &d, Holes: []changeset.Hole{}},
-		Entries: []changeset.Entry{entry("db.main", changeset.Delete), entry("rule.x", changeset.Create)},
-	}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.apply.Later = []*usecase.Pass{{
-		Round: 2, State: again, Asked: &usecase.Opened{Gate: "pr-apply-round-2", Digest: d}, Set: &usecase.PlanSet{Document: doc},
-	}}
-	f.apply.Report.Op, f.apply.Report.Gate = "green-1", "pr-apply"
-	f.apply.Report.Rounds = []report.Round{{
-		Round: 2, Op: "green-1", Gate: "pr-apply-round-2", Digest: d, Status: report.WaveWaiting, Approve: report.CommentLine("green-1", "pr-apply-round-2", d),
-		Members: []report.RoundMember{{Member: "app", Reads: []report.Read{{From: "net", Output: "address", Planned: `"a"`, Now: `"b"`}}}},
-	}}
-	f.over()
-	html := f.page()
-	for _, want := range []string{
-		"<h3>Round 2</h3>", `<code>&#34;a&#34;</code>`, `<code>&#34;b&#34;</code>`, `<strong class="lost">destroy</strong> <code>db.main</code> in app`,
-		"1 to destroy, 0 to replace", "chant approve green-1 pr-apply-round-2 --plan " + d.String(), `<td class="words">waits at pr-apply-round-2</td>`,
-		fmt.Sprintf(`<a href="/runs/%d/plans/1">`, f.journal.ID()),
-	} {
-		if !strings.Contains(html, want) {
-			t.Errorf("the page of the run lacks %s", want)
-		}
-	}
-	if n := strings.Count(html, "net.address"); n != 1 {
-		t.Errorf("it says %d times what the held member reads", n)
-	}
-	for pass, code := range map[string]int{"1": http.StatusOK, "2": http.StatusNotFound, "-1": http.StatusNotFound, "x": http.StatusNotFound} {
-		resp := f.get(fmt.Sprintf("/runs/%d/plans/%s", f.journal.ID(), pass), "")
-		text, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != code || code == http.StatusOK && !strings.Contains(string(text), "rule.x") {
-			t.Errorf("plan %s: %d %v", pass, resp.StatusCode, err)
-		}
 	}
 }

@@ -218,6 +218,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 		rep = a.SoFar()
 	}
 	_, verdict := note.Status(rep)
+	markRunning(rep, a.Passes())
 	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	if a.Set != nil {
 		page.Waves, page.PlanURL = web.WavesOf(rep, a.Set.DependsOn), shown.plan(0)
 	}
-	going(&page, a)
+	page.Held = heldReads(a)
 	if kept.Status == usecase.RunRunning {
 		page.Refresh = 2
 	} else {
@@ -250,37 +251,34 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	return page, err
 }
 
-// going adds what a report does not know: which members run now, and what held ones
-// read that no round asks for yet.
-func going(page *web.Run, a *usecase.Apply) {
-	running, asked, passes := map[string]bool{}, map[string]bool{}, a.Passes()
+// markRunning says in a report's rows which members run now, which a report has no
+// word for.
+func markRunning(rep report.Report, passes run.Passes) {
+	for i, row := range rep.Members {
+		if m := passes.Member(row.Member); m != nil && m.Status == run.Running {
+			rep.Members[i].Status = report.MemberStatus(run.Running)
+		}
+	}
+}
+
+// heldReads are what held members read that no round says.
+func heldReads(a *usecase.Apply) []web.Read {
+	asked, passes := map[string]bool{}, a.Passes()
 	for _, round := range a.Report.Rounds {
 		for _, m := range round.Members {
 			asked[m.Member] = true
 		}
 	}
+	var out []web.Read
 	for _, name := range a.State.Order {
-		m := passes.Member(name)
-		running[name] = m.Status == run.Running
 		if asked[name] {
-			continue // its round says it
+			continue
 		}
-		for _, read := range m.Reads {
-			page.Held = append(page.Held, web.Read{Member: name, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
-		}
-	}
-	for i, m := range page.Members {
-		if running[m.Name] {
-			page.Members[i].Status = string(run.Running)
+		for _, read := range passes.Member(name).Reads {
+			out = append(out, web.Read{Member: name, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
 		}
 	}
-	for _, w := range page.Waves {
-		for i, m := range w.Members {
-			if running[m.Name] {
-				w.Members[i].Status = string(run.Running)
-			}
-		}
-	}
+	return out
 }
 
 // runGates shows the gates the run waits at, or the approvals it applied under. A
@@ -300,7 +298,7 @@ func (s *Server) runGates(r *http.Request, page *web.Run, shown shownRun) error 
 	}
 	waits := rep.Green != nil && rep.Green.Approve != ""
 	if decided && (waits || rep.Status == report.Waiting) {
-		page.Status, page.Message = "superseded", "A later run decided what this one waited for."
+		page.Status, page.Message, page.LaterURL = "superseded", "A later run decided what this one waited for.", fmt.Sprintf("/runs/%d", newest.ID)
 		return nil
 	}
 	page.Gates = append(page.Gates, shown.waves()...)

@@ -90,6 +90,7 @@ type Run struct {
 	Started, Ended   time.Time // Ended zero while it runs
 	PlanURL, NoteURL string
 	Message          string
+	LaterURL         string // of the run that decided what this one waited for
 	Weight           Weight
 	Named            []Named // destroys, replacements, forgets and what runs code
 	Waves            []Wave

@@ -43,17 +43,28 @@ func WavesOf(r report.Report, needs map[string][]string) []Wave {
 	}
 	for _, w := range r.Waves {
 		if i := w.Wave - 1; i >= 0 && i < len(waves) {
-			waves[i].Status = string(w.Status)
+			waves[i].Status = statusOf(r, w)
 		}
 	}
 	return waves
 }
 
+// statusOf is how a gated wave stands: its report has no word for one that runs.
+func statusOf(r report.Report, w report.Wave) string {
+	if slices.ContainsFunc(r.In(w.Components), func(m report.Member) bool { return m.Status == running }) {
+		return running
+	}
+	return string(w.Status)
+}
+
+// running is the status of a member whose step goes on, as pages are given it.
+const running = "running"
+
 // WaveRowsOf are the gated waves of a report.
 func WaveRowsOf(r report.Report) []WaveRow {
 	var rows []WaveRow
 	for _, w := range r.Waves {
-		row := WaveRow{Number: w.Wave, Gate: w.Op + " " + w.Gate, Status: string(w.Status), Decided: w.Under(), Digest: w.Digest.String()}
+		row := WaveRow{Number: w.Wave, Gate: w.Op + " " + w.Gate, Status: statusOf(r, w), Decided: w.Under(), Digest: w.Digest.String()}
 		if len(w.ApprovedBy) > 0 {
 			row.Decided += ", by " + strings.Join(w.ApprovedBy, ", ")
 		}

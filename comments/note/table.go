@@ -104,6 +104,7 @@ func statusWord(s report.MemberStatus) string {
 // holds it, unknown inputs, holes and its group.
 func remarks(in Input, m report.Member) string {
 	r := in.Report
+	_, asked := r.LaterOf(m)
 	parts := []string{decidedRemark(r, m)}
 	switch m.Status {
 	case report.MemberPlanFailed:
@@ -119,11 +120,11 @@ func remarks(in Input, m report.Member) string {
 			parts = append(parts, "blocked by "+Inline(m.BlockedBy)+", not run")
 		}
 	case report.MemberHeld:
-		if m.BlockedBy != "" {
+		if m.BlockedBy != "" && !asked {
 			parts = append(parts, "held back with "+Inline(m.BlockedBy))
 		}
 	}
-	if _, asked := r.LaterOf(m); !asked { // it is planned again by then
+	if !asked { // else it is planned again by then
 		parts = append(parts, inputRemark(m))
 	}
 	parts = append(parts, holeRemark(r, m), groupRemark(r, m))

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// played counts the steps of all runs.
-var played atomic.Int64 //nolint:gochecknoglobals // counts over every run of the property
+// played counts the steps of all runs, and together the groups that started.
+var played, together atomic.Int64 //nolint:gochecknoglobals // counts over every run of the property
 
 func TestWhatWasApprovedIsWhatApplies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -34,9 +34,12 @@ func TestWhatWasApprovedIsWhatApplies(t *testing.T) {
 		}
 		w.settle()
 	})
-	t.Logf("%d steps", played.Load())
+	t.Logf("%d steps, %d groups", played.Load(), together.Load())
 	if n := played.Load(); n < leastSteps && !testing.Short() {
 		t.Errorf("%d steps were played, and %d are wanted", n, leastSteps)
+	}
+	if together.Load() == 0 {
+		t.Error("no group was played")
 	}
 }
 

@@ -36,12 +36,19 @@ type pass struct {
 
 // child is a step that runs. It outlives the runner that started it.
 type child struct {
-	effect effect
-	inputs string
+	note    *note // what it was planned as
+	of      *process
+	effect  effect
+	outside string // the values it reads, as they stood when it started
 	// end is how it ended, nil while it runs.
 	end *run.Outcome
+}
+
+// process is what runs one member, or all of a group.
+type process struct {
 	// told: a supervisor wrote down how it ended.
 	told bool
+	ends map[string]run.Outcome // by member
 }
 
 // runner is one server that applies.
@@ -117,10 +124,10 @@ func (r *runner) resume() {
 		if c := w.children[name]; s.Members[name].Status == run.Running && c == nil {
 			w.must(s.NotStarted(name))
 		} else if c != nil {
-			if c.told && s.Members[name].Status == run.Running {
+			if c.of.told && s.Members[name].Status == run.Running {
 				w.must(s.Settle(name, *c.end))
 			}
-			delete(w.children, name)
+			w.gone(name)
 		}
 	}
 	s.Recover()
@@ -208,18 +215,28 @@ func (w *world) wait(n *note, d digest.Digest) {
 
 func (w *world) pass(n *note, d digest.Digest, under *note, cover map[string]bool) *pass {
 	c := run.Config{Commit: n.op, Env: prod, Digest: d, DependsOn: w.reads}
-	level := map[string]int{}
-	for _, m := range n.side.Doc.Members {
-		for _, from := range w.reads[m.Member] {
-			if _, in := n.effects[from]; in {
-				level[m.Member] = max(level[m.Member], level[from]+1)
+	level := map[string]int{} // by member, the same for all of a group
+	for _, name := range w.members {
+		if _, in := n.effects[name]; !in {
+			continue
+		}
+		for _, from := range w.reads[name] {
+			if _, in := n.effects[from]; !in || n.mates(name, from) {
+				continue
+			}
+			for _, mate := range w.members {
+				if mate == name || n.mates(mate, name) {
+					level[mate] = max(level[mate], level[from]+1)
+				}
 			}
 		}
+	}
+	for _, m := range n.side.Doc.Members {
 		for len(c.Waves) <= level[m.Member] {
 			c.Waves = append(c.Waves, nil)
 		}
 		c.Waves[level[m.Member]] = append(c.Waves[level[m.Member]], m.Member)
-		c.Units = append(c.Units, run.Unit{Member: m.Member, Component: m.Member, Phase: "Apply", Step: "terraform-apply"})
+		c.Units = append(c.Units, run.Unit{Member: m.Member, Component: m.Member, Phase: "Apply", Step: "terraform-apply", Group: n.group[m.Member]})
 	}
 	s, err := run.New(c)
 	w.must(err)
@@ -246,7 +263,7 @@ func (r *runner) goOn() {
 	if len(ended) > 0 {
 		name := ended[0]
 		w.must(p.State.Settle(name, *w.children[name].end))
-		delete(w.children, name)
+		w.gone(name)
 		return
 	}
 	if next := p.State.Next(); len(next) > 0 {
@@ -263,23 +280,37 @@ func (r *runner) goOn() {
 	r.end()
 }
 
-// start starts a member, if all it rests on stands.
+// start starts a member, and what it is applied with, if all they rest on stands.
 func (r *runner) start(p *pass, name string) {
 	w := r.w
 	if reason := w.fallen(p); reason != "" {
 		p.State.Halt(reason)
 		return
 	}
-	if p.Note.inputs[name] != w.inputs(name) {
-		w.must(p.State.Hold(name, nil))
-		return
+	mates := p.State.Group(name)
+	for _, mate := range mates {
+		if p.Note.inputs[mate] != p.Note.outside(w, mate) {
+			w.must(p.State.Hold(mate, nil))
+			return
+		}
 	}
 	w.must(p.State.Start(name))
-	if !w.calm && rapid.IntRange(0, 15).Draw(w.t, "dies before the child starts") == 0 {
+	switch {
+	case !w.calm && rapid.IntRange(0, 15).Draw(w.t, "dies before the child starts") == 0:
 		r.crash()
-		return
+	case p.Note.moved(w, mates):
+		for _, mate := range mates {
+			w.must(p.State.Settle(mate, run.Outcome{Moved: true}))
+		}
+	default:
+		if len(mates) > 1 {
+			together.Add(1)
+		}
+		of := &process{ends: map[string]run.Outcome{}}
+		for _, mate := range mates {
+			w.begins(p, of, mate)
+		}
 	}
-	w.begins(p, name)
 }
 
 // fallen is why a pass starts nothing more, "" while all it rests on stands.
@@ -329,13 +360,31 @@ func (r *runner) again() *pass {
 	for _, v := range c.Uncovered() {
 		names = append(names, v.Member)
 	}
-	rest := passes.Dependents(names)
+	rest := n.following(passes, names)
 	free := slices.DeleteFunc(slices.Clone(held), func(m string) bool { return slices.Contains(rest, m) })
 	if len(free) > 0 {
 		part := n.only(w, free)
 		return w.pass(part, part.digest, first.Gate, covering(c))
 	}
 	return w.askRound(n)
+}
+
+// following are members and everything that follows from one of them, or can only be
+// applied with one of those.
+func (n *note) following(passes run.Passes, members []string) []string {
+	for {
+		var whole []string
+		for name := range n.effects {
+			if slices.ContainsFunc(members, func(m string) bool { return m == name || n.mates(m, name) }) {
+				whole = append(whole, name)
+			}
+		}
+		more := passes.Dependents(whole)
+		if len(more) == len(members) {
+			return more
+		}
+		members = more
+	}
 }
 
 // askRound is the pass of a round whose gate opens, nil where it waits.

@@ -12,8 +12,8 @@ import (
 	"github.com/chant-bot/chant/engine/run"
 )
 
-// begins starts the step of a member, and holds it to the promise.
-func (w *world) begins(p *pass, name string) {
+// begins starts the step of a member, in a process, and holds it to the promise.
+func (w *world) begins(p *pass, of *process, name string) {
 	e := p.Note.effects[name]
 	if c := w.children[name]; c != nil {
 		w.t.Fatalf("I4: %s starts while its step runs", name)
@@ -25,8 +25,8 @@ func (w *world) begins(p *pass, name string) {
 	if w.line[w.row.commit].tree[name] != e.source {
 		w.t.Fatalf("I7: %s is applied from another source than the commit's", name)
 	}
-	if planned := p.Note.inputs[name]; planned != w.inputs(name) {
-		w.t.Fatalf("I7: %s was planned with %q, and %q stands", name, planned, w.inputs(name))
+	if planned, now := p.Note.inputs[name], p.Note.outside(w, name); planned != now {
+		w.t.Fatalf("I7: %s was planned with %q, and %q stands", name, planned, now)
 	}
 	if len(e.writes) > 0 && !w.seen(name, e) {
 		w.t.Fatalf("I1: nobody whose approval stands saw %s do %+v", name, e)
@@ -36,7 +36,10 @@ func (w *world) begins(p *pass, name string) {
 		w.t.Fatalf("I6: %s starts a second time from one plan", name)
 	}
 	w.begun[once] = true
-	w.children[name] = &child{effect: e, inputs: w.inputs(name)}
+	w.children[name] = &child{note: p.Note, of: of, effect: e, outside: w.inputs(name)}
+	if p.Note.group[name] != "" {
+		w.joins(p.Note, name)
+	}
 }
 
 // seen tells whether a person, in an approval of prod that was not taken back, saw
@@ -51,8 +54,10 @@ func (w *world) seen(name string, e effect) bool {
 			continue
 		}
 		all := true
-		for path, write := range e.writes {
-			all = all && saw.writes[path] == write
+		for path, does := range e.writes {
+			said := saw.writes[path]
+			// Whoever saw that a group makes the value saw every value it makes.
+			all = all && (said == does || saw.source == e.source && said == write{does.before, unknown})
 		}
 		if all {
 			return true
@@ -61,18 +66,23 @@ func (w *world) seen(name string, e effect) bool {
 	return false
 }
 
-// ends ends a step that runs.
+// ends ends a step that runs, that of what a member of a group reads before its own.
 func (w *world) ends(name string) {
+	name = w.first(name)
 	c := w.children[name]
 	o := run.Outcome{}
 	switch {
-	case w.calm:
-	case rapid.IntRange(0, 5).Draw(w.t, "fails") == 0:
+	case w.unreached(name):
+		o.NotReached = true
+	case !w.calm && rapid.IntRange(0, 5).Draw(w.t, "fails") == 0:
 		o.Error = "boom"
 	}
-	c.end, c.told = &o, w.calm || rapid.IntRange(0, 3).Draw(w.t, "told") > 0
-	if o.Error == "" {
-		w.live[name] = standing{source: c.effect.source, inputs: c.inputs}
+	if len(c.of.ends) == 0 { // one process, and one supervisor, for all of a group
+		c.of.told = w.calm || rapid.IntRange(0, 3).Draw(w.t, "told") > 0
+	}
+	c.end, c.of.ends[name] = &o, o
+	if o == (run.Outcome{}) {
+		w.live[name] = standing{source: c.effect.source, inputs: w.read(name)}
 	}
 }
 

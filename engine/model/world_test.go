@@ -65,7 +65,9 @@ type note struct {
 	digest        digest.Digest
 	side          cover.Side
 	effects       map[string]effect
-	inputs        map[string]string // what each member was planned with
+	inputs        map[string]string // what each member was planned with, from outside its group
+	group         map[string]string // of the members planned with others, by member
+	stood         map[string]standing
 }
 
 // effect is what applying a planned member does.
@@ -97,6 +99,8 @@ type world struct {
 	members []string // dependencies first
 	reads   map[string][]string
 	hides   map[string]bool // its plan does not tell everything
+	alone   map[string]bool // it joins no group
+	off     bool            // no groups at all
 
 	live    map[string]standing
 	line    []commit // oldest first
@@ -111,6 +115,8 @@ type world struct {
 	// children are the steps that run, whoever started them.
 	children map[string]*child
 	begun    map[string]bool // steps that started, by run, pass and member
+	// journal has the members whose state is in that of a group.
+	journal map[string]string
 
 	// On the ledger.
 	lines   map[string][]gate.Record
@@ -127,18 +133,20 @@ type world struct {
 
 func newWorld(t *rapid.T) *world {
 	w := &world{
-		t: t, reads: map[string][]string{}, hides: map[string]bool{}, live: map[string]standing{}, now: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC),
+		t: t, reads: map[string][]string{}, hides: map[string]bool{}, alone: map[string]bool{}, journal: map[string]string{}, live: map[string]standing{}, now: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC),
 		children: map[string]*child{}, begun: map[string]bool{}, lines: map[string][]gate.Record{}, merges: map[string]merged{}, docs: map[string]cover.Side{}, started: -1,
 	}
+	w.off = rapid.IntRange(0, 3).Draw(t, "no groups") == 0
 	first := tree{}
 	for i := range rapid.IntRange(1, 4).Draw(t, "members") {
 		name := fmt.Sprintf("m%d", i)
 		for _, other := range w.members {
-			if rapid.IntRange(0, 2).Draw(t, name+" reads "+other) == 0 {
+			if rapid.Bool().Draw(t, name+" reads "+other) {
 				w.reads[name] = append(w.reads[name], other)
 			}
 		}
 		w.hides[name] = rapid.Bool().Draw(t, name+" hides")
+		w.alone[name] = rapid.IntRange(0, 7).Draw(t, name+" joins none") == 0
 		w.members = append(w.members, name)
 		first[name] = source{shown: 1, hidden: 1}
 		w.live[name] = standing{source: first[name], inputs: w.inputs(name)}
@@ -161,34 +169,50 @@ func (w *world) inputs(member string) string {
 }
 
 // effect is what applying a source of a member would do now: two attributes, one
-// of which follows from what it reads.
-func (w *world) effect(member string, s source) effect {
+// of which follows from what it reads. What its group makes is not known before.
+func (w *world) effect(n *note, member string, s source) effect {
 	e := effect{source: s, writes: map[string]write{}}
 	now := w.live[member]
 	if now.shown != s.shown || now.drift > 0 {
 		e.writes["size"] = write{fmt.Sprintf("%d+%d", now.shown, now.drift), fmt.Sprint(s.shown)}
 	}
-	if inputs := w.inputs(member); now.inputs != inputs {
+	inputs := w.inputs(member)
+	if n.makes(w, member) {
+		inputs = unknown
+	}
+	if now.inputs != inputs {
 		e.writes["inputs"] = write{now.inputs, inputs}
 	}
 	return e
 }
 
-// plan plans members of a tree.
+// plan plans members of a tree, given dependencies first.
 func (w *world) plan(of tree, members []string, op, gateName, env string) *note {
-	n := &note{op: op, gate: gateName, env: env, effects: map[string]effect{}, inputs: map[string]string{}}
+	n := &note{
+		op: op, gate: gateName, env: env, effects: map[string]effect{}, inputs: map[string]string{},
+		group: w.grouping(members), stood: map[string]standing{},
+	}
 	n.side = cover.Side{Sources: map[string]string{}, Code: map[string]terraform.RunsCode{}}
-	var parts []changeset.Part
+	var entries []changeset.Entry
+	whole := map[string]string{} // what a group does, by its name
 	for _, name := range members {
-		e := w.effect(name, of[name])
-		n.effects[name], n.inputs[name] = e, w.inputs(name)
+		e := w.effect(n, name, of[name])
+		n.effects[name], n.inputs[name], n.stood[name] = e, n.outside(w, name), w.live[name]
 		n.side.Sources[name] = fmt.Sprintf("%d/%d", e.source.shown, e.source.hidden)
 		code := terraform.RunsCode{}
 		if w.hides[name] && len(e.writes) > 0 {
 			code.Provisioners = []terraform.Provisioner{{Address: "a.x", Type: "local-exec"}}
 		}
 		n.side.Code[name] = code
-		parts = append(parts, w.part(name, e))
+		entry := entryOf(name, e)
+		entries = append(entries, entry)
+		if g := n.group[name]; g != "" {
+			whole[g] += fmt.Sprint(entry)
+		}
+	}
+	parts := make([]changeset.Part, len(entries))
+	for i, entry := range entries {
+		parts[i] = w.part(entry, whole[n.group[entry.Member]])
 	}
 	doc, err := changeset.Compose(parts, "")
 	if err != nil {
@@ -198,23 +222,32 @@ func (w *world) plan(of tree, members []string, op, gateName, env string) *note 
 	return n
 }
 
-func (w *world) part(name string, e effect) changeset.Part {
+func entryOf(name string, e effect) changeset.Entry {
 	entry := changeset.Entry{
 		Member: name, Lexicon: "terraform", Planner: "terraform", Address: "a.x", Type: "a", Action: changeset.NoOp,
 	}
 	for _, path := range []string{"inputs", "size"} {
 		if v, written := e.writes[path]; written {
 			entry.Action, entry.Disruption = changeset.Update, "in-place"
-			entry.Attributes = append(entry.Attributes, changeset.Attribute{Path: path, Before: digest.StringOf(v.before), After: digest.StringOf(v.after)})
+			a := changeset.Attribute{Path: path, Before: digest.StringOf(v.before), After: digest.StringOf(v.after)}
+			if v.after == unknown {
+				a.After, a.Unknown = digest.Value{}, true
+			}
+			entry.Attributes = append(entry.Attributes, a)
 		}
 	}
-	plan, err := digest.Of("model-plan", digest.StringOf(fmt.Sprint(entry.Action, entry.Attributes)))
+	return entry
+}
+
+// part is a member's part, with what its group does folded into the digest.
+func (w *world) part(entry changeset.Entry, whole string) changeset.Part {
+	plan, err := digest.Of("model-plan", digest.StringOf(fmt.Sprint(entry.Action, entry.Attributes, whole)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return changeset.Part{
 		Member: changeset.Member{
-			Member: name, Lexicon: "terraform", Planner: "terraform", Scope: "default", Status: changeset.Planned, PlanDigest: &plan, Holes: []changeset.Hole{},
+			Member: entry.Member, Lexicon: "terraform", Planner: "terraform", Scope: "default", Status: changeset.Planned, PlanDigest: &plan, Holes: []changeset.Hole{},
 		},
 		Entries: []changeset.Entry{entry},
 	}

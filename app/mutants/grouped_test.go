@@ -1,0 +1,37 @@
+//go:build e2e
+
+package mutants
+
+// grouped break how a group is started, ended and carried on (pr-loop §8.2), and what
+// keeps it from forming.
+var grouped = []mutant{
+	{
+		name: "group: it starts though one of it is held", file: "engine/run/group.go",
+		old: "if mate.Status == Held || mate.Status == Blocked {", new: "if mate.Status == Blocked {", killers: "./engine/run",
+	},
+	{
+		name: "group: it starts though one of it is held, as it is played", file: "engine/run/group.go",
+		old: "if mate.Status == Held || mate.Status == Blocked {", new: "if false {", killers: "./engine/model",
+	},
+	{
+		name: "group: it starts though one of it is blocked", file: "engine/run/group.go",
+		old: "if mate.Status == Held || mate.Status == Blocked {", new: "if mate.Status == Held {", killers: "./engine/run",
+	},
+	{
+		name: "group: only one of it starts", file: "engine/run/step.go",
+		old: "for _, m := range s.group(s.Members[member]) {", new: "for _, m := range []*MemberState{s.Members[member]} {", killers: "./engine/run",
+	},
+	{
+		name: "group: what it did not reach counts as applied", file: "engine/run/step.go",
+		old: "case o.NotReached:\n\t\tm.Status = Held", new: "case o.NotReached:\n\t\tm.Status = Applied", killers: "./engine/run",
+	},
+	{
+		name: "group: taking back its start leaves the others running", file: "engine/run/step.go",
+		old: "for _, mate := range s.group(m) {\n\t\tif mate.Status == Running {", new: "for _, mate := range []*MemberState{m} {\n\t\tif mate.Status == Running {",
+		killers: "./engine/run",
+	},
+	{
+		name: "group: any two components depend within a wave", file: "engine/run/group.go",
+		old: `return len(a) == 1 && len(b) == 1 && a[0].Group != "" && a[0].Group == b[0].Group`, new: "return len(a) > 0 && len(b) > 0", killers: "./engine/run",
+	},
+}
