@@ -84,7 +84,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if err != nil {
 		return err
 	}
-	kept, err := h.keepRecord(ctx, o.ResumeOptions)
+	kept, err := h.keepRecord(ctx, o.ResumeOptions, applyRecord)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/app/usecase"
@@ -127,11 +128,12 @@ type ended struct {
 	run     *fanout.Run
 	out     usecase.Rollout
 	from    string // directory of the plans that wait
-	// document is what the gates of components bind that bind the plans in from.
-	document digest.Digest
-	release  *releaseResult // of a promote
-	failure  error
-	what     string // what ran, for people
+	// plans are the directories of the plans that gates of components bind, by digest.
+	plans   map[string]string
+	release *releaseResult // of a promote
+	waits   []waitingAt    // at gates of the whole, of rounds and of waves
+	failure error
+	what    string // what ran, for people
 }
 
 // finishDeploy says how a rollout ended and turns it into an exit code.
@@ -187,19 +189,21 @@ func (h *Host) compact(v any) error {
 // gatesOf are the gates that keep something from running: that of the set or the wave,
 // then the components' own.
 func gatesOf(e ended) []waitingAt {
-	var waiting []waitingAt
-	at := func(g *usecase.GateAnswer, bindsPlans bool) {
-		from := ""
-		if bindsPlans {
-			from = e.from
-		}
+	waiting := slices.Clone(e.waits)
+	at := func(g *usecase.GateAnswer, from string) {
 		if g != nil {
 			waiting = append(waiting, waitingAt{GateAnswer: *g, Approve: approveLine(*g, from)})
 		}
 	}
-	at(e.out.Gate, e.out.Waiting != nil)
+	if e.out.Waiting != nil {
+		at(e.out.Gate, e.from)
+	} else {
+		at(e.out.Gate, "")
+	}
 	for _, r := range e.out.Results {
-		at(r.Gate, r.Gate != nil && digest.Same(r.Gate.Digest, e.document))
+		if r.Gate != nil {
+			at(r.Gate, e.plans[r.Gate.Digest.String()])
+		}
 	}
 	return waiting
 }

@@ -31,8 +31,11 @@ func (o ResumeOptions) inJob(h *Host) ResumeOptions {
 	return o
 }
 
-// recordPurpose is what a sealed resume record is told from other sealed files by.
-const recordPurpose = "resume record of pr-apply"
+// What sealed resume records are told from other sealed files by.
+const (
+	applyRecord   = "resume record of pr-apply"
+	promoteRecord = "resume record of promote"
+)
 
 // keptRecord is the file of a resume record, as a journal of the apply. Without a
 // path it keeps nothing.
@@ -40,13 +43,14 @@ type keptRecord struct {
 	next   usecase.Journal
 	path   string
 	key    sealed.Key
+	of     string         // what it is a record of
 	record *resume.Record // as read, nil for none
 }
 
 // keepRecord reads the record that is there. One that can't be read counts as none
 // and is warned of; that its file can't be reached is an error, since how far this
 // apply comes could not be written either.
-func (h *Host) keepRecord(ctx context.Context, o ResumeOptions) (*keptRecord, error) {
+func (h *Host) keepRecord(ctx context.Context, o ResumeOptions, of string) (*keptRecord, error) {
 	if o.Resume == "" {
 		return &keptRecord{}, nil
 	}
@@ -58,8 +62,8 @@ func (h *Host) keepRecord(ctx context.Context, o ResumeOptions) (*keptRecord, er
 	if err != nil {
 		return nil, Misuse("--resume keeps a record that is never written in plain text, and needs a key for it (--resume-key): %w", err)
 	}
-	kept := &keptRecord{path: h.path(o.Resume), key: key}
-	text, err := key.Read(kept.path, recordPurpose)
+	kept := &keptRecord{path: h.path(o.Resume), key: key, of: of}
+	text, err := key.Read(kept.path, of)
 	broken, isBroken := errors.AsType[*sealed.BrokenError](err)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -87,7 +91,7 @@ func (k *keptRecord) Save(ctx context.Context, a *usecase.Apply) error {
 		if err != nil {
 			return err
 		}
-		if err := k.key.Write(k.path, recordPurpose, text); err != nil {
+		if err := k.key.Write(k.path, k.of, text); err != nil {
 			return err
 		}
 	}

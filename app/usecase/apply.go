@@ -67,6 +67,8 @@ type Apply struct {
 	Merges []record.Merge `json:"merges,omitempty"` // of the range, newest first
 	// Before is what the apply before this one, of the same commit, came to.
 	Before Before `json:"before"`
+	// Release is set where this is a promote.
+	Release *Release `json:"release,omitempty"`
 	// OnlyWave is the gated wave that this apply is of, 0 for all of them.
 	OnlyWave int `json:"onlyWave,omitempty"`
 	// Stopped is how far the apply before it came, as long as it has not started.
@@ -209,7 +211,7 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 		if proj, err = findProject(checkout.Workspace, in.Member); err == nil {
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
 				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
-				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress,
+				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,
 				WaveByWave: t.policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume),
 			})
 		}
@@ -258,9 +260,11 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	if err != nil {
 		return err
 	}
-	merges, err := st.readMerges(ctx, in.Site, snap, t, a)
-	if err != nil {
-		return err
+	var merges []cover.Merge
+	if a.Release == nil { // else no merge's approval deploys anything
+		if merges, err = st.readMerges(ctx, in.Site, snap, t, a); err != nil {
+			return err
+		}
 	}
 	if a.OnlyWave > 1 {
 		return st.takeWave(ctx, in, a, snap)
@@ -270,6 +274,9 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 		return err
 	}
 	covered := cover.ByMerges(merges, a.Set.Side(), a.Set.Nothing())
+	if a.byComponents() {
+		covered = a.allowed(a.Set)
+	}
 	if !a.gated() {
 		covered = uncoverMoved(covered, a.moved(nil))
 	}
@@ -295,6 +302,10 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 	}
 	a.Warnings = append(a.Warnings, unused...)
 	a.State = state
+	if a.byComponents() {
+		a.allow(record.ViaRelease, nil)
+		return nil
+	}
 	a.allow(record.ViaMerges, coveringOf(covered))
 	return nil
 }

@@ -94,6 +94,11 @@ func (ex *execution) waves(ctx context.Context) error {
 			ex.pass.State.Halt(reason)
 			return nil
 		}
+		if held, err := ex.holdAtGates(ctx, next); err != nil {
+			return err
+		} else if held {
+			continue
+		}
 		var errs errorList
 		each(ex.driver.Parallel(), ex.oncePerGroup(next), func(member string) { errs.add(ex.step(ctx, member)) })
 		if err := errs.first(); err != nil {
@@ -150,6 +155,7 @@ func (ex *execution) claim(ctx context.Context) error {
 		mine := record.Attempt{
 			Env: a.Policy.Env.Name, Commit: a.State.Commit, Base: a.State.Base,
 			Digest: a.State.Digest, Token: a.Token, StartedAt: gate.Timestamp(ex.Now()),
+			Rounds: a.keptForRounds(),
 		}
 		return []ledger.File{{Path: record.AttemptPath(a.Prefix, a.Policy.Env.Name), Content: mine.JSON()}}, nil
 	})

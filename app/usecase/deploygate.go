@@ -28,6 +28,8 @@ type GateAnswer struct {
 	Reason    string `json:"reason,omitempty"` // why it is shut
 	ExpiresAt string `json:"expiresAt,omitempty"`
 	Warning   string `json:"warning,omitempty"` // of the ledger
+
+	earlier digest.Digest // the document approved, where it is another one
 }
 
 // question is one gate asked about one digest.

@@ -19,7 +19,14 @@ import (
 func (ex *execution) finish(ctx context.Context) error {
 	a := ex.apply
 	ctx = context.WithoutCancel(ctx)
-	if a.Passes().Complete() {
+	if err := ex.keepRounds(ctx); err != nil {
+		return err
+	}
+	open, err := ex.lastGates(ctx)
+	if err != nil {
+		return err
+	}
+	if open && a.Passes().Complete() {
 		if err := ex.writeApplied(ctx, ex.in.Site, a, ex.line, a.State.Via); err != nil {
 			return err
 		}

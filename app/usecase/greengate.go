@@ -14,8 +14,10 @@ import (
 // decideGate asks the green commit's own gate for the digest of the whole plan
 // and, when it is not open, records that it waits (pr-loop §6.4, step 6).
 func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *Apply, covered cover.Report) error {
-	who := in.Site.approvers(t.policy.Env, a.greenRule())
-	q := st.query(t.policy, a.Op, a.Report.Digest)
+	q, who, err := st.question(ctx, in.Site, a, Opened{Gate: t.policy.Env.Gate, Digest: a.Report.Digest}, a.Set)
+	if err != nil {
+		return err
+	}
 	d, _, warning, err := decideOrWait(ctx, in.Site, t.prefix, q, who, gate.DefaultTimeout, a.describe())
 	if err != nil {
 		return err

@@ -39,6 +39,9 @@ type PlanInput struct {
 	// Applied are components that an earlier apply of the commit applied: a group is of
 	// the others, and reads what stands of these.
 	Applied []string
+	// Gated: the gates of components are asked by who applies. A step that is one is no
+	// member then, but of a component that has nothing else.
+	Gated bool
 	// Paths keep a pull request that touches none of them from being planned;
 	// empty means every path (x-bot.plan.paths).
 	Paths    []string
@@ -303,7 +306,7 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 			switch m := grouped[name]; {
 			case m != nil:
 				together = append(together, m)
-			case p.in.plans(name):
+			case p.in.plans(name) && !p.in.isAsked(c, i):
 				all = append(all, &member{component: c, step: step, index: i, name: name})
 			}
 		}
@@ -327,7 +330,10 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 }
 
 func (p *planner) planStep(ctx context.Context, m *member) error {
-	if m.step.RootOf() == "" {
+	switch {
+	case m.step.Gate != nil && p.in.Gated:
+		return p.planGates(m)
+	case m.step.RootOf() == "":
 		return refuseStep(m.step)
 	}
 	for _, read := range m.component.Reads() {

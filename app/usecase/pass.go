@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -37,9 +38,16 @@ func (p *Pass) waits() bool { return p.Asked != nil && len(p.Gates) == 0 }
 
 // Opened is a gate of the apply's op that let a pass apply.
 type Opened struct {
+	// Op is that of the gate where it is another one than the apply's, and Base the gate
+	// that it is a round or a wave of.
+	Op     string        `json:"op,omitempty"`
+	Base   string        `json:"base,omitempty"`
 	Gate   string        `json:"gate"`
 	Digest digest.Digest `json:"digest"`
 }
+
+// opOf is the op of one of the apply's gates.
+func (a *Apply) opOf(g Opened) string { return cmp.Or(g.Op, a.Op) }
 
 // current is the pass that is carried out.
 func (a *Apply) current() *Pass {
@@ -103,7 +111,7 @@ func (ex *execution) passStands(ctx context.Context, snap *ledger.Snapshot) (str
 			return "", err
 		}
 		if !d.Satisfied {
-			return fmt.Sprintf("the approval at %s %s no longer stands", a.Op, g.Gate), nil
+			return fmt.Sprintf("the approval at %s %s no longer stands", a.opOf(g), g.Gate), nil
 		}
 	}
 	return ex.mergesStand(ctx, snap)

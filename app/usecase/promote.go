@@ -2,19 +2,17 @@ package usecase
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"strings"
 
-	"github.com/chant-bot/chant/engine/cover"
-	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/lease"
-	"github.com/chant-bot/chant/engine/fanout"
-	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
+	"github.com/chant-bot/chant/engine/resume"
 )
+
+// PromoteOp is the op of the gates of a whole release and of its waves.
+const PromoteOp = "promote"
 
 // PromoteInput is an environment to which what was merged is deployed by hand, where
 // merges only record (components §1.3).
@@ -25,169 +23,169 @@ type PromoteInput struct {
 	// the commit checked out.
 	Commit, Head string
 	// Base is where the change is measured from when nothing was applied yet.
-	Base     string
+	Base string
+	// Gate is asked for everything before any of it is deployed, and WaveGate for each
+	// wave; "" for neither, and never both. Wave is the only wave to deploy, 0 for all.
+	Gate, WaveGate string
+	Wave           int
+	// Resume is the record of a promote that stopped part way, nil for none.
+	Resume   *resume.Record
 	DryRun   bool // only plan
 	Dir      string
+	Journal  Journal
 	Progress func(line string)
 }
 
-// apply is the same as the input of an apply, which finds the commit by the same rules.
+// apply is the same as the input of an apply, which finds the commit, plans and carries
+// out by the same rules.
 func (in PromoteInput) apply() ApplyInput {
 	return ApplyInput{
 		Site: in.Site, Branch: in.Branch, Env: in.Env, Member: in.Member, Commit: in.Commit, Base: in.Base,
-		Dir: in.Dir, Progress: in.Progress,
+		Gate: in.Gate, WaveGate: in.WaveGate, Wave: in.Wave, Resume: in.Resume,
+		Dir: in.Dir, Journal: in.Journal, Progress: in.Progress,
 	}
 }
 
-// Promotion is a release as it was planned and how it ended.
-type Promotion struct {
-	Commit, Base string
-	Merges       []report.Merge // newest first, those without a record too
-	// AppliesOnMerge: merges deploy to the env by themselves too.
-	AppliesOnMerge bool
-	// Run is nil where there was nothing to look at: the commit is the one released.
-	Run *fanout.Run
-	// Plan is what was planned, nil where nothing was selected.
-	Plan *WavePlan
-	Rollout
-}
-
-// promotion is one Promote under way.
-type promotion struct {
-	*rollout
-
-	input   PromoteInput
-	t       target
-	ex      *execution
-	members []*member
-	out     *Promotion
-}
-
-// Promote plans everything that was merged since the last release, as one document,
-// and deploys it wave by wave: a component with gates of its own when these are open
-// for the document, any other at once, and one that was planned with an input which is
-// not known, or is another by then, not at all. Nothing is rolled back (decision 16).
-func (st *Stage) Promote(ctx context.Context, in PromoteInput) (Promotion, error) {
-	var out Promotion
-	_, err := st.leased(ctx, in.Site, in.Env, in.Member, func(held *lease.Lease) (*Apply, error) {
-		p, err := st.openPromotion(ctx, in, held, &out)
-		if err != nil || p == nil {
-			return nil, err
+// Promote plans everything that was merged since the last release, as one document, and
+// deploys it as an apply does, pass by pass: a component with gates of its own when
+// these are open for the document, any other at once, and one that was planned with an
+// input which is not known, or is another by then, in a round. Nothing is rolled back
+// (decision 16).
+func (st *Stage) Promote(ctx context.Context, in PromoteInput) (*Apply, error) {
+	return st.leased(ctx, in.Site, in.Env, in.Member, func(held *lease.Lease) (*Apply, error) {
+		a, checkout, err := st.decideRelease(ctx, in)
+		if err != nil || a.over() || in.DryRun {
+			return a, err
 		}
-		if err := p.plan(ctx); err != nil || in.DryRun {
-			return nil, err
-		}
-		return nil, p.carryOut(ctx)
+		return a, st.carryOut(ctx, in.apply(), a, checkout, held)
 	})
-	return out, err
 }
 
-// openPromotion finds the commit and what it deploys; nil is nothing.
-func (st *Stage) openPromotion(ctx context.Context, in PromoteInput, held *lease.Lease, out *Promotion) (*promotion, error) {
+// decideRelease finds the commit, plans it, and decides what may be decided before
+// anything is deployed.
+func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *Checkout, error) {
 	t, err := st.greenTarget(ctx, in.apply())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out.Commit, out.Base, out.AppliesOnMerge = t.commit, t.base, t.policy.Env.ApplyOnMerge
 	switch {
 	case t.refusal != "":
-		return nil, refusef("%s; a release is made of a green commit", t.refusal)
+		return nil, nil, refusef("%s; a release is made of a green commit", t.refusal)
 	case t.commit != in.Head:
-		return nil, refusef("%s is to be released and %s is checked out; check out %s", short(t.commit), short(in.Head), t.commit)
-	case t.done:
-		out.Status = fanout.OK
-		return nil, nil
+		return nil, nil, refusef("%s is to be released and %s is checked out; check out %s", short(t.commit), short(in.Head), t.commit)
 	}
-	if out.Merges, err = st.mergeRows(ctx, in.Site, t); err != nil {
-		return nil, err
+	a, err := st.newRelease(in, &t)
+	if err != nil || t.done {
+		return a, nil, err
 	}
-	binds, err := in.Site.bindsRelease(ctx, in.Branch, t.base)
-	if err != nil {
-		return nil, err
-	}
-	checkout, err := in.Site.Checkout(ctx, t.commit, filepath.Join(in.Dir, "tree"))
-	if err != nil {
-		return nil, err
-	}
-	policy := t.policy
-	policy.OnlyEnv = false // every env has these ops and gates
-	d, err := st.deploymentOf(DeployInput{
-		Site: in.Site, Commit: t.commit, Member: in.Member, Env: in.Env, Binds: binds, Dir: in.Dir, Progress: in.Progress,
-	}, policy, checkout)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.begin(ctx, held); err != nil {
-		return nil, err
+	if err := in.apply().waveRecord(); err != nil {
+		return nil, nil, err
 	}
 	if !in.DryRun {
 		if err := st.keepBase(ctx, in.apply(), t); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	p := &promotion{rollout: &rollout{Deployment: d}, input: in, t: t, out: out}
-	d.gateOf = p.askRelease
-	return p, p.derive(ctx)
+	checkout, err := st.planTarget(ctx, in.apply(), t, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.Report.Status == report.PlanFailed {
+		return nil, nil, refusef("%s", a.whyUnplanned())
+	}
+	if err := st.openRelease(ctx, in, t, a, checkout); err != nil || in.DryRun {
+		return a, checkout, err
+	}
+	return a, checkout, st.decideCover(ctx, in.apply(), t, a)
 }
 
-// derive selects what the commits since the base reach.
-func (p *promotion) derive(ctx context.Context) error {
-	selection, err := p.SelectChanged(ctx, p.t.base)
+// whyUnplanned says why a plan keeps the whole release back: nobody could approve all
+// of it.
+func (a *Apply) whyUnplanned() string {
+	for _, m := range a.Report.Members {
+		if m.Status == report.MemberPlanFailed {
+			return "planning " + m.Member + " failed, so nothing is released: " + m.Error
+		}
+	}
+	return "planning failed, so nothing is released: " + a.Report.Message
+}
+
+// newRelease is a release of which nothing is planned yet.
+func (st *Stage) newRelease(in PromoteInput, t *target) (*Apply, error) {
+	a := &Apply{
+		Branch: in.Branch, Member: in.Member, Prefix: t.prefix, Op: PromoteOp, Token: st.NewID(), Follows: t.follows,
+		Dir: in.Dir, Round: 1, OnlyWave: in.Wave, Release: &Release{AppliesOnMerge: t.policy.Env.ApplyOnMerge, Rounds: t.held, Waiting: map[string]GateAnswer{}, AtGate: map[string]bool{}, Plans: map[string]*PlanSet{}},
+	}
+	env := &t.policy.Env
+	t.policy.OnlyEnv = false // every env has these ops and gates
+	switch {
+	case in.Gate != "" && env.WaveGate != "":
+		return nil, refusef("env %s gates each wave (%s), so one gate for all of them is not asked; leave it out", env.Name, env.WaveGate)
+	case env.WaveGate != "":
+		env.Gate = project.WaveGate(env.WaveGate, 1)
+	case in.Gate == "":
+		env.Gate = "" // the components have gates
+	}
+	a.Policy = t.policy
+	var err error
+	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
+		return nil, err
+	}
+	a.address(*t)
+	if t.done {
+		a.Report.Status, a.Report.Message = report.Nothing, t.commit+" is what "+in.Env+" has already"
+	}
+	return a, nil
+}
+
+// openRelease reads what the gates of a release that is planned need, and says what it
+// is made of.
+func (st *Stage) openRelease(ctx context.Context, in PromoteInput, t target, a *Apply, checkout *Checkout) error {
+	binds, err := in.Site.bindsRelease(ctx, in.Branch, t.base)
 	if err != nil {
 		return err
 	}
-	names := selection.Order()
-	if err := p.Runnable(names); err != nil {
-		return err
-	}
-	sources, err := p.Sources(ctx, names)
+	d, err := st.deploymentOf(DeployInput{
+		Site: in.Site, Commit: t.commit, Member: in.Member, Env: in.Env, Binds: binds, Dir: in.Dir, Progress: in.Progress,
+	}, t.policy, checkout)
 	if err != nil {
 		return err
 	}
-	plan, err := fanout.Derive(p.Components(), selection, sources)
-	if err != nil {
+	names := a.Set.Selection.Order()
+	if err := d.Runnable(names); err != nil {
 		return err
 	}
-	p.out.Run, _ = fanout.NewRun(plan, nil)
-	p.in = RolloutInput{Run: p.out.Run, Sources: sources}
-	p.sayRelease()
-	return p.openExecution(selection)
+	a.Release.deployment = d
+	if a.Release.Sources, err = d.Sources(ctx, names); err != nil {
+		return err
+	}
+	if a.Report.Green.Merges, err = st.mergeRows(ctx, in.Site, t); err != nil {
+		return err
+	}
+	a.heldBefore()
+	a.sayRelease(d)
+	return nil
 }
 
 // sayRelease says what the release is made of.
-func (p *promotion) sayRelease() {
-	p.say("release of %s to %s, since %s", p.t.commit, p.input.Env, p.t.base)
-	for _, m := range p.out.Merges {
+func (a *Apply) sayRelease(d *Deployment) {
+	d.say("release of %s to %s, since %s", a.Report.Head, a.Report.Env, a.Report.Base)
+	for _, m := range a.Report.Green.Merges {
 		switch {
 		case m.PR == nil:
-			p.say("  %s, merged by no pull request", short(m.Commit))
+			d.say("  %s, merged by no pull request", short(m.Commit))
 		case len(m.ApprovedBy) > 0:
-			p.say("  %s, #%d, approved by %s", short(m.Commit), *m.PR, strings.Join(m.ApprovedBy, ", "))
+			d.say("  %s, #%d, approved by %s", short(m.Commit), *m.PR, strings.Join(m.ApprovedBy, ", "))
 		default:
-			p.say("  %s, #%d", short(m.Commit), *m.PR)
+			d.say("  %s, #%d", short(m.Commit), *m.PR)
 		}
 	}
-	for i, wave := range p.out.Run.Plan.Waves {
-		p.say("  wave %d: %s", i+1, strings.Join(wave, ", "))
+	for i, wave := range a.Set.Selection.Waves {
+		d.say("  wave %d: %s", i+1, strings.Join(wave, ", "))
 	}
-}
-
-// openExecution has the fence, the attempt and the record of this release be those of
-// every apply of the environment.
-func (p *promotion) openExecution(selection graph.Selection) error {
-	r, err := report.New(report.Apply, nil, nil)
-	if err != nil {
-		return err
+	if !a.Report.Digest.IsZero() {
+		d.say("plan: %s", a.Report.Digest)
 	}
-	a := &Apply{
-		Branch: p.input.Branch, Policy: p.t.policy, Member: p.input.Member, Prefix: p.t.prefix,
-		Token: p.NewID(), Follows: p.t.follows, Dir: p.input.Dir, Pass: Pass{Set: &PlanSet{Selection: selection}}, Report: r,
-	}
-	a.address(p.t)
-	a.State.Commit, a.State.Base, a.State.Env = p.t.commit, p.t.base, p.input.Env
-	p.ex = newExecution(p.Stage, p.input.apply(), a, p.checkout, p.lease)
-	p.ex.line = p.t.line
-	return nil
 }
 
 // bindsRelease is the declaration that binds gates: of the branch's tip and of the
@@ -235,65 +233,4 @@ func (st *Stage) mergeRows(ctx context.Context, site *Site, t target) ([]report.
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// askRelease asks a component's own gate about the document of the whole release,
-// which covers its plans. An approval of the document of an earlier try counts for the
-// component whose plans it covers: what that try applied is not in this document.
-func (p *promotion) askRelease(ctx context.Context, c *project.Component, s project.Step, source digest.Digest) (GateAnswer, error) {
-	members := p.rootMembers(c)
-	if len(members) == 0 {
-		return p.askComposition(ctx, c, s, source)
-	}
-	if p.nothingIn(members) {
-		return GateAnswer{Approved: true, Reason: "there is nothing to apply behind this gate"}, nil
-	}
-	plan := p.out.Plan
-	q := componentQuestion(c, s, plan.Document.Digest)
-	q.side, q.nothing = &cover.Side{Doc: plan.Document, Sources: plan.sources, Code: plan.code}, plan.nothing
-	if answer, err := p.askEarlier(ctx, q, members); err != nil || answer.Approved {
-		return answer, err
-	}
-	return p.ask(ctx, q)
-}
-
-func (p *promotion) nothingIn(members []*member) bool {
-	for _, m := range members {
-		if !p.out.Plan.nothing[m.name] {
-			return false
-		}
-	}
-	return true
-}
-
-// askEarlier looks for an approval of another document that covers the members.
-func (p *promotion) askEarlier(ctx context.Context, q question, members []*member) (GateAnswer, error) {
-	answer := GateAnswer{Op: q.op, Gate: q.gate, Env: p.input.Env, Member: p.input.Member, Digest: q.digest}
-	snap, err := p.input.Site.Ledger.Snapshot(ctx)
-	if err != nil {
-		return answer, err
-	}
-	policy, prefix := p.gatePolicy(q), prefixOf(p.input.Member)
-	who := p.input.Site.approvers(policy.Env, nil)
-	decision, _, err := decide(ctx, snap, prefix, p.query(policy, q.op, q.digest), who)
-	if err != nil || decision.Satisfied || decision.Mismatch == nil {
-		return answer, err
-	}
-	// Whether that approval counts is asked as any other is.
-	earlier := decision.Mismatch.PlanDigest
-	if decision, _, err = decide(ctx, snap, prefix, p.query(policy, q.op, earlier), who); err != nil || !decision.Satisfied {
-		return answer, err
-	}
-	side, found, err := approvedSide(snap, prefix, earlier, decision.Record.Sources)
-	if err != nil || !found {
-		return answer, err
-	}
-	for _, m := range members {
-		if ok, _ := cover.PlanCoveredBy(side, *q.side, m.name); !ok && !q.nothing[m.name] {
-			return answer, nil
-		}
-	}
-	answer.Approved, answer.ApprovedBy = true, decision.ApprovedBy
-	answer.Reason = fmt.Sprintf("covered by the approval of %s", earlier)
-	return answer, nil
 }

@@ -108,7 +108,7 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	a := ex.apply
 	passes := a.Passes()
 	passes.Spread()
-	held := passes.Held()
+	held := without(passes.Held(), a.elsewhere(passes))
 	if len(held) == 0 || passes.Halted() != "" {
 		return nil, nil //nolint:nilnil // as said above
 	}
@@ -122,7 +122,7 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	}
 	ready := without(failUnplanned(passes, set, held), set.following(passes, set.holes()))
 	if len(ready) == 0 {
-		a.Waits = set.valueless(passes.Held())
+		a.Waits = set.valueless(without(passes.Held(), a.elsewhere(passes)))
 		return nil, nil //nolint:nilnil // as said above
 	}
 	if set, err = set.only(ready); err != nil {
@@ -136,7 +136,9 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	covered = uncoverMoved(covered, a.moved(set))
+	if !a.byComponents() || len(a.roundGate(ready[0])) > 0 {
+		covered = uncoverMoved(covered, a.moved(set))
+	}
 	var names []string
 	for _, v := range covered.Uncovered() {
 		names = append(names, v.Member)
@@ -148,7 +150,7 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 		}
 		return ex.coveredPass(set, covered, gates)
 	}
-	return ex.askRound(ctx, set)
+	return ex.askRounds(ctx, passes, set)
 }
 
 // failUnplanned ends the members that could not be planned again, and gives those of
@@ -165,6 +167,7 @@ func failUnplanned(passes run.Passes, set *PlanSet, members []string) []string {
 // planAgain plans members of the selection that were held back.
 func (ex *execution) planAgain(ctx context.Context, members []string) (*PlanSet, error) {
 	in := ex.planInput()
+	in.Gated = ex.apply.Release != nil
 	in.Base, in.Head, in.Only, in.KeepTrees, in.Progress = ex.apply.Report.Base, ex.apply.Report.Head, members, true, ex.in.Progress
 	return ex.PlanMembers(ctx, in)
 }
@@ -189,6 +192,9 @@ func (p *PlanSet) valueless(held []string) string {
 // pass applied under it. gates are those whose approval it then rests on.
 func (ex *execution) covered(ctx context.Context, snap *ledger.Snapshot, set *PlanSet) (cover.Report, []Opened, error) {
 	a := ex.apply
+	if a.byComponents() {
+		return a.allowed(set), nil, nil
+	}
 	if under := a.under(); len(under) > 0 {
 		side, err := ex.gateSide(ctx, snap, under[0])
 		if err != nil {
@@ -241,14 +247,14 @@ func (ex *execution) coveredPass(set *PlanSet, covered cover.Report, gates []Ope
 	return p, err
 }
 
-// askRound asks the gate of the next round for a set. It gives the pass that it
-// opens, nil where it waits.
-func (ex *execution) askRound(ctx context.Context, set *PlanSet) (*Pass, error) {
+// askRound asks a gate for round n of a set. It gives the pass that it opens, nil where
+// it waits.
+func (ex *execution) askRound(ctx context.Context, set *PlanSet, at Opened, n int) (*Pass, error) {
 	a := ex.apply
-	p := &Pass{Set: set, Round: a.Round + 1}
+	p := &Pass{Set: set, Round: n}
 	moved := a.moved(set)
-	what := fmt.Sprintf("round %d of green commit %s", p.Round, short(a.Report.Head))
-	if err := ex.askGate(ctx, p, project.RoundGate(a.Policy.Env.Gate, p.Round), what, moved); err != nil {
+	at.Gate = project.RoundGate(at.Base, n)
+	if err := ex.askGate(ctx, p, at, fmt.Sprintf("round %d of %s", n, a.what()), moved); err != nil {
 		return nil, err
 	}
 	a.Report.Rounds = append(a.Report.Rounds, a.roundRow(p, moved))
@@ -260,20 +266,28 @@ func (ex *execution) askRound(ctx context.Context, set *PlanSet) (*Pass, error) 
 	return p, nil
 }
 
+// what names an apply, for who approves one of its gates.
+func (a *Apply) what() string {
+	if a.Release != nil {
+		return "the release of " + short(a.Report.Head)
+	}
+	return "green commit " + short(a.Report.Head)
+}
+
 // askGate asks the gate of a round or a wave for a pass, and records there that it
 // waits. A pass that waits is held whole: moved are the reads that made it so.
-func (ex *execution) askGate(ctx context.Context, p *Pass, name, what string, moved map[string][]run.InputRead) error {
+func (ex *execution) askGate(ctx context.Context, p *Pass, at Opened, what string, moved map[string][]run.InputRead) error {
 	a := ex.apply
-	d, err := changeset.WaveDigest(p.Set.Document.Members)
-	if err != nil {
+	var err error
+	if at.Digest, err = changeset.WaveDigest(p.Set.Document.Members); err != nil {
 		return err
 	}
-	p.Asked, p.Moved = &Opened{Gate: name, Digest: d}, moved
+	p.Asked, p.Moved = &at, moved
 	q, who, err := ex.question(ctx, ex.in.Site, a, *p.Asked, p.Set)
 	if err != nil {
 		return err
 	}
-	if p.State, err = a.machine(p.Set, d); err != nil {
+	if p.State, err = a.machine(p.Set, at.Digest); err != nil {
 		return err
 	}
 	p.State.Via = record.ViaGate
@@ -299,9 +313,9 @@ func (ex *execution) askGate(ctx context.Context, p *Pass, name, what string, mo
 
 // roundRow is a round as the report says it, with what its members read.
 func (a *Apply) roundRow(p *Pass, moved map[string][]run.InputRead) report.Round {
-	row := report.Round{Round: p.Round, Op: a.Op, Gate: p.Asked.Gate, Digest: p.Asked.Digest, Status: report.WaveNotStarted, ApprovedBy: p.ApprovedBy}
+	row := report.Round{Round: p.Round, Op: a.opOf(*p.Asked), Gate: p.Asked.Gate, Digest: p.Asked.Digest, Status: report.WaveNotStarted, ApprovedBy: p.ApprovedBy}
 	if p.waits() {
-		row.Status, row.Approve = report.WaveWaiting, report.CommentLine(a.Op, p.Asked.Gate, p.Asked.Digest)
+		row.Status, row.Approve = report.WaveWaiting, report.CommentLine(a.opOf(*p.Asked), p.Asked.Gate, p.Asked.Digest)
 	}
 	for _, m := range p.Set.Document.Members {
 		member := report.RoundMember{Member: m.Member, Reads: []report.Read{}}

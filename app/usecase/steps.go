@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
@@ -28,6 +29,25 @@ func refuseStep(step project.Step) error {
 		return refusef("%s:%d: gates inside a component are not enforced yet; remove the gate step or apply this component by hand", step.File, step.Line)
 	}
 	return refusef("%s:%d: no planner for step kind %q; this version plans terraform-apply", step.File, step.Line, step.Kind)
+}
+
+// isAsked tells that a step is a gate and no member: whoever applies asks it. A component
+// of gates alone is one member.
+func (in PlanInput) isAsked(c *project.Component, index int) bool {
+	steps := c.Steps()
+	more := slices.ContainsFunc(steps, func(s project.Step) bool { return s.Gate == nil })
+	return in.Gated && steps[index].Gate != nil && (more || index > 0)
+}
+
+// planGates makes a member of a component that has gates and nothing to plan (pr-loop
+// §5.4).
+func (p *planner) planGates(m *member) error {
+	d, err := m.component.DeployDigest(p.in.Env.Name, p.in.Env.Vars, "")
+	m.planned.Planned.NoChanges = true
+	m.part = changeset.Part{Member: changeset.Member{
+		Member: m.name, Lexicon: "chant", Planner: "chant", Status: changeset.Planned, PlanDigest: &d,
+	}}
+	return err
 }
 
 // target is what the driver plans or applies for one step.

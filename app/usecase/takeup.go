@@ -56,7 +56,7 @@ func (in ApplyInput) stopped() *resume.Record {
 }
 
 func (a *Apply) place() resume.Place {
-	return resume.Place{Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base, FanOut: a.FanOut}
+	return resume.Place{Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base, FanOut: a.FanOut, Promote: a.Release != nil}
 }
 
 // followRecord takes from a record of this apply what it applied, with what that
@@ -70,7 +70,7 @@ func (a *Apply) followRecord(r *resume.Record) {
 			continue
 		}
 		reads := []run.InputRead{}
-		for _, read := range r.PrApply.Reads[name] {
+		for _, read := range r.Apply().Reads[name] {
 			reads = append(reads, run.InputRead{From: read.From, Output: read.Output, Hash: read.Hash})
 		}
 		if a.Before.Applied == nil {
@@ -84,7 +84,7 @@ func (a *Apply) followRecord(r *resume.Record) {
 // as its files say so: it decides what is planned together, and nothing else.
 func (a *Apply) appliedBefore(r *resume.Record) []string {
 	names := slices.Clone(a.Before.Components)
-	if r != nil && r.PrApply.Head == a.Report.Head {
+	if r != nil && r.Apply().Head == a.Report.Head {
 		names = append(names, r.Completed...)
 	}
 	return names
@@ -110,16 +110,23 @@ func (a *Apply) doneBefore() *report.Resumed {
 // stillApproved asks the gate, without a word to it, whether its approval of the
 // record's digest stands, and reads what was approved from the ledger.
 func (st *Stage) stillApproved(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, r resume.Record) (approved resume.Approved, who []string, err error) {
-	if r.PrApply.Via != record.ViaGate {
+	switch r.Apply().Via {
+	case record.ViaMerges:
 		return approved, nil, nil
+	case record.ViaRelease:
+		approved.Gates, err = st.gatesStand(ctx, site, snap, a, r.Apply().Gates)
+		return approved, nil, err
 	}
-	q := st.query(a.Policy, a.Op, r.PrApply.Digest)
-	d, _, err := decide(ctx, snap, a.Prefix, q, site.approvers(a.Policy.Env, a.greenRule()))
+	q, judge, err := st.question(ctx, site, a, Opened{Gate: a.Policy.Env.Gate, Digest: r.Apply().Digest}, a.Set)
+	if err != nil {
+		return approved, nil, err
+	}
+	d, _, err := decide(ctx, snap, a.Prefix, q, judge)
 	if err != nil || !d.Satisfied {
 		return approved, nil, err
 	}
 	approved.Stands = true
-	side, found, err := approvedSide(snap, a.Prefix, r.PrApply.Digest, d.Record.Sources)
+	side, found, err := approvedSide(snap, a.Prefix, r.Apply().Digest, d.Record.Sources)
 	if found {
 		approved.Document = side
 	}
@@ -143,11 +150,14 @@ func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply,
 	if a.State, err = a.machine(a.Set, a.Report.Digest); err != nil {
 		return err
 	}
-	a.allow(r.PrApply.Via, coveringOf(covered))
+	a.allow(r.Apply().Via, coveringOf(covered))
 	if a.State.Via == record.ViaGate {
-		a.State.Digest = r.PrApply.Digest
-		a.Gates = []Opened{{Gate: a.Policy.Env.Gate, Digest: r.PrApply.Digest}}
-		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: who, Approved: &r.PrApply.Digest}
+		a.State.Digest = r.Apply().Digest
+		a.Gates = []Opened{{Gate: a.Policy.Env.Gate, Digest: r.Apply().Digest}}
+		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: who, Approved: &r.Apply().Digest}
+	}
+	if a.Release != nil {
+		return a.keepRoundsBack()
 	}
 	return nil
 }
@@ -159,7 +169,8 @@ func (a *Apply) afresh() resume.Plan {
 	for name, m := range p.Members {
 		plan.Component[name] = m.Component
 		first := len(p.Selection.Waves) > 0 && slices.Contains(p.Selection.Waves[0], m.Component)
-		plan.Later[name] = a.gated() && !first
+		_, held := a.Before.Held[name]
+		plan.Later[name] = a.gated() && !first || a.Release != nil && (held || a.isHole(name))
 	}
 	return plan
 }
@@ -183,13 +194,17 @@ func (p *PlanSet) reads() map[string][]resume.Read {
 
 // ResumeRecord is how far an apply that has started came.
 func (a *Apply) ResumeRecord() resume.Record {
-	r := resume.Record{Digest: a.FanOut, Waves: a.waveRows(), PrApply: &resume.Apply{
+	of := &resume.Apply{
 		Env: a.Report.Env, Op: a.Op, Gate: a.Report.Gate, Head: a.Report.Head, Base: a.Report.Base,
 		Digest: a.State.Digest, Via: a.State.Via, ApprovedBy: a.Report.Approval.ApprovedBy, Reads: a.reads(),
-	}}
+	}
+	r := resume.Record{Digest: a.FanOut, Waves: a.waveRows(), PrApply: of}
+	if a.Release != nil {
+		r.PrApply, r.Promote, of.Gates = nil, of, a.Release.Open
+	}
 	for _, m := range a.Merges {
 		if members := a.Covering[m.Commit]; len(members) > 0 {
-			r.PrApply.Merges = append(r.PrApply.Merges, resume.Merge{PR: *m.PR, Op: m.Op, Gate: m.Gate, Digest: *m.Approved, Members: members})
+			of.Merges = append(of.Merges, resume.Merge{PR: *m.PR, Op: m.Op, Gate: m.Gate, Digest: *m.Approved, Members: members})
 		}
 	}
 	for _, component := range slices.Concat(a.State.Waves...) {

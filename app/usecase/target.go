@@ -26,6 +26,8 @@ type target struct {
 	first        bool   // nothing was applied to the env yet
 	// follows is the token of the attempt that stood when this was found.
 	follows string
+	// held are the members that a release of this commit kept for rounds.
+	held map[string]int
 }
 
 // greenTarget finds the commit to apply, proves that it counts as green and
@@ -86,6 +88,9 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 	}
 	if attempt != nil {
 		t.follows = attempt.Token
+		if attempt.Commit == t.commit {
+			t.held = attempt.Rounds
+		}
 	}
 	t.first = applied == nil
 	t.base = baseOf(t.commit, in.Base, t.line, attempt, applied, first, counting)

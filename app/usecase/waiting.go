@@ -24,6 +24,10 @@ func (st *Stage) ask(ctx context.Context, site *Site, snap *ledger.Snapshot, a *
 
 // question is what a gate of the apply's op is asked, and who judges its approvers.
 func (st *Stage) question(ctx context.Context, site *Site, a *Apply, g Opened, set *PlanSet) (gate.Query, *approvers, error) {
+	if a.Release != nil {
+		q, who := a.Release.question(st, site, a, g)
+		return q, who, nil
+	}
 	q := st.query(a.Policy, a.Op, g.Digest)
 	q.Gate, q.OnlyEnv = g.Gate, q.OnlyEnv && g.Gate == a.Policy.Env.Gate
 	rule, err := st.ruleAt(ctx, site, a, g.Gate, set)

@@ -75,7 +75,7 @@ func (a *Apply) firstLeft(s *run.State) (wave int, members []string) {
 func (ex *execution) nextWave(ctx context.Context, passes run.Passes) (*Pass, error) {
 	a := ex.apply
 	for {
-		wave, due := firstHeld(passes)
+		wave, due := firstHeld(passes, a.elsewhere(passes))
 		if len(due) == 0 {
 			return nil, nil //nolint:nilnil // no wave is left
 		}
@@ -111,9 +111,10 @@ func (ex *execution) nextWave(ctx context.Context, passes run.Passes) (*Pass, er
 	}
 }
 
-// firstHeld is the first wave that has a held member, and those that it has.
-func firstHeld(passes run.Passes) (wave int, members []string) {
-	for _, name := range passes.Held() {
+// firstHeld is the first wave that has a held member, and those that it has, without
+// those that wait elsewhere.
+func firstHeld(passes run.Passes, elsewhere []string) (wave int, members []string) {
+	for _, name := range without(passes.Held(), elsewhere) {
 		at := passes[0].Members[name].Wave
 		if wave == 0 {
 			wave = at
@@ -138,8 +139,8 @@ func (ex *execution) decideWave(ctx context.Context, snap *ledger.Snapshot, set 
 		return p, err
 	}
 	p := &Pass{Set: set, Wave: wave}
-	what := fmt.Sprintf("wave %d of green commit %s", wave, short(a.Report.Head))
-	if err := ex.askGate(ctx, p, project.WaveGate(a.Policy.Env.WaveGate, wave), what, nil); err != nil {
+	at := Opened{Base: a.Policy.Env.WaveGate, Gate: project.WaveGate(a.Policy.Env.WaveGate, wave)}
+	if err := ex.askGate(ctx, p, at, fmt.Sprintf("wave %d of %s", wave, a.what()), nil); err != nil {
 		return nil, err
 	}
 	if p.waits() {

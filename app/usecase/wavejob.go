@@ -49,12 +49,12 @@ func (st *Stage) takeWave(ctx context.Context, in ApplyInput, a *Apply, snap *le
 		return refusef("nothing of wave %d is applied: %s", a.OnlyWave, reason)
 	}
 	var err error
-	if a.State, err = a.machine(a.Set, r.PrApply.Digest); err != nil {
+	if a.State, err = a.machine(a.Set, r.Apply().Digest); err != nil {
 		return err
 	}
-	a.allow(r.PrApply.Via, a.Covering)
+	a.allow(r.Apply().Via, a.Covering)
 	if a.State.Via == record.ViaGate {
-		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: r.PrApply.ApprovedBy, Approved: &r.PrApply.Digest}
+		a.Report.Approval = report.Approval{Status: report.Approved, ApprovedBy: r.Apply().ApprovedBy, Approved: &r.Apply().Digest}
 	}
 	a.Report.Resumed = &report.Resumed{Applied: r.Completed}
 	return a.endBefore(r)
@@ -79,12 +79,12 @@ func (a *Apply) wavesBefore(r resume.Record) (waits int, err error) {
 // and which waves came after it.
 func (a *Apply) followWaves(r resume.Record) {
 	a.Before.Waves = r.Waves
-	if r.PrApply.Via == record.ViaGate {
-		a.Gates = []Opened{{Gate: r.PrApply.Gate, Digest: r.PrApply.Digest}}
+	if r.Apply().Via == record.ViaGate {
+		a.Gates = []Opened{{Gate: r.Apply().Gate, Digest: r.Apply().Digest}}
 		return
 	}
 	a.Covering = map[string][]string{}
-	for _, then := range r.PrApply.Merges {
+	for _, then := range r.Apply().Merges {
 		for _, m := range a.Merges {
 			if m.PR != nil && *m.PR == then.PR && m.Op == then.Op && m.Gate == then.Gate {
 				a.Covering[m.Commit] = then.Members

@@ -62,18 +62,13 @@ func (c *pullEnvCmd) Run(ctx context.Context, h *cli.Host) error {
 type promoteCmd struct {
 	cli.PromoteOptions
 
-	From         later `hidden:"" instead:"no step publishes an artifact yet: use --release"`
-	Component    later `hidden:"" instead:"no step publishes an artifact yet: use --release"`
-	Digest       later `hidden:"" instead:"no step publishes an artifact yet: use --release"`
-	Gate         later `hidden:"" instead:"the gates that components have are asked"`
-	WaveGate     later `hidden:"" instead:"the gates that components have are asked"`
-	Wave         later `hidden:"" instead:"without it the waves deploy in order"`
-	Resume       later `hidden:"" instead:"run the same promote again: it plans afresh, and what is applied already plans no change"`
-	SeedOutputs  later `hidden:"" instead:"outputs are read from the roots themselves"`
-	ProgressJSON later `hidden:"" name:"progress-json" instead:"read the lines on standard error"`
-	Sandbox      later `hidden:"" instead:"use --isolation"`
-	Param        later `hidden:"" instead:"declare x-bot.envs[].vars"`
-	ParamsFile   later `hidden:"" instead:"declare x-bot.envs[].vars"`
+	From        later `hidden:"" instead:"no step publishes an artifact yet: use --release"`
+	Component   later `hidden:"" instead:"no step publishes an artifact yet: use --release"`
+	Digest      later `hidden:"" instead:"no step publishes an artifact yet: use --release"`
+	SeedOutputs later `hidden:"" instead:"outputs are read from the roots themselves"`
+	Sandbox     later `hidden:"" instead:"use --isolation"`
+	Param       later `hidden:"" instead:"declare x-bot.envs[].vars"`
+	ParamsFile  later `hidden:"" instead:"declare x-bot.envs[].vars"`
 }
 
 // Run implements the command.

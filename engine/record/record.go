@@ -87,6 +87,9 @@ type Attempt struct {
 	Digest    digest.Digest `json:"digest"`
 	Token     string        `json:"token"`
 	StartedAt string        `json:"startedAt"`
+	// Rounds are the members of a release that only a round may apply, with its number,
+	// 0 where none was asked yet.
+	Rounds map[string]int `json:"rounds,omitempty"`
 }
 
 // JSON is the record as stored: 2 spaces, final LF, no null lists.

@@ -13,6 +13,7 @@ import (
 type Place struct {
 	Env, Op, Gate, Head, Base string
 	FanOut                    digest.Digest // of what it selected
+	Promote                   bool
 }
 
 // Empty tells that nothing applied whole, so that there is nothing to carry over
@@ -22,8 +23,10 @@ func (r Record) Empty() bool { return len(r.Completed) == 0 }
 // Of is the reason why a record is not one of this apply, "" when it is. It is
 // the first look, before anything is asked of the ledger.
 func (r Record) Of(p Place) string {
-	a := r.PrApply
+	a := r.Apply()
 	switch {
+	case p.Promote != (r.Promote != nil):
+		return "it is a record of " + map[bool]string{false: "pr-apply", true: "promote"}[r.Promote != nil]
 	case a.Env != p.Env:
 		return fmt.Sprintf("it is of env %s, and this apply is of %s", a.Env, p.Env)
 	case a.Head != p.Head:
@@ -61,6 +64,8 @@ type Approved struct {
 	Document cover.Side
 	// Merges are the approved merges of the range, newest first.
 	Merges []cover.Merge
+	// Gates are the documents of the record's gates that stand, by component.
+	Gates map[string]cover.Side
 }
 
 // Accept decides about a record that is of this apply. The coverage says for each
@@ -76,9 +81,12 @@ func (r Record) Accept(p Plan, ledger Approved) (covered cover.Report, reason st
 	for _, m := range p.Doc.Members {
 		nothing[m.Member] = p.Nothing[m.Member] || r.completed(p, m.Member)
 	}
-	if r.PrApply.Via == record.ViaMerges {
+	switch r.Apply().Via {
+	case record.ViaMerges:
 		covered = cover.ByMerges(ledger.Merges, p.Side, nothing)
-	} else {
+	case record.ViaRelease:
+		covered = byGates(ledger.Gates, p, nothing)
+	default:
 		covered = byDocument(ledger.Document, p.Side, nothing)
 	}
 	for _, v := range covered.Uncovered() {
@@ -106,13 +114,33 @@ func byDocument(approved, fresh cover.Side, nothing map[string]bool) cover.Repor
 	return report
 }
 
+// byGates checks each member against the document approved at a gate of its component,
+// as far as one was: any other is asked about, or not, as it starts.
+func byGates(approved map[string]cover.Side, p Plan, nothing map[string]bool) cover.Report {
+	var report cover.Report
+	for _, m := range p.Doc.Members {
+		side, gated := approved[p.Component[m.Member]]
+		v := cover.Verdict{Member: m.Member, Status: cover.Covered}
+		switch {
+		case cover.Nothing(p.Doc, m.Member, nothing[m.Member]):
+			v.Status = cover.NothingToDo
+		case gated:
+			if ok, reason := cover.PlanCoveredBy(side, p.Side, m.Member); !ok {
+				v.Status, v.Reason = cover.Uncovered, reason
+			}
+		}
+		report.Members = append(report.Members, v)
+	}
+	return report
+}
+
 func (r Record) completed(p Plan, member string) bool {
 	return slices.Contains(r.Completed, p.Component[member])
 }
 
 // stands: the approvals that it rests on still do (decision 13).
 func (r Record) stands(p Plan, ledger Approved) string {
-	a := r.PrApply
+	a := r.Apply()
 	if a.Via == record.ViaGate {
 		switch {
 		case !ledger.Stands:
@@ -123,6 +151,11 @@ func (r Record) stands(p Plan, ledger Approved) string {
 			return fmt.Sprintf("the document on the ledger is not the one approved as %s", a.Digest.Short())
 		}
 		return ""
+	}
+	for _, g := range a.Gates {
+		if _, stands := ledger.Gates[g.Op]; !stands && !slices.Contains(r.Completed, g.Op) {
+			return fmt.Sprintf("the approval of %s at %s %s no longer stands", g.Digest.Short(), g.Op, g.Gate)
+		}
 	}
 	for _, m := range a.Merges {
 		if open := slices.ContainsFunc(m.Members, func(name string) bool { return !r.completed(p, name) }); !open {
@@ -170,7 +203,7 @@ func (r Record) readsAreThose(p Plan) string {
 		if p.Later[m.Member] {
 			continue
 		}
-		now, then := p.Reads[m.Member], r.PrApply.Reads[m.Member]
+		now, then := p.Reads[m.Member], r.Apply().Reads[m.Member]
 		for _, read := range now {
 			within := Read{From: read.From, Output: read.Output, Hash: Within}
 			if !slices.Contains(then, read) && !slices.Contains(then, within) {

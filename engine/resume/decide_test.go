@@ -124,6 +124,59 @@ func TestARecordIsTakenUpWhereEverythingItRestsOnStands(t *testing.T) {
 	}
 }
 
+// components §1.3: each component of a promote rests on the approval at its own gate.
+func TestAPromoteIsCarriedOnUnderTheGatesOfItsComponents(t *testing.T) {
+	t.Parallel()
+	promote := func() *stopped {
+		s := stopAfterNet(t, record.ViaGate)
+		a := s.record.PrApply
+		a.Via, a.Gate, a.Gates = record.ViaRelease, "", []Gate{{Op: "app", Gate: "go-live", Digest: a.Digest, ApprovedBy: []string{}}}
+		s.record.PrApply, s.record.Promote = nil, a
+		s.place.Gate, s.place.Promote = "", true
+		s.ledger = Approved{Gates: map[string]cover.Side{"app": s.ledger.Document}}
+		return s
+	}
+	s := promote()
+	text, err := s.record.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(text); err != nil {
+		t.Error(err)
+	}
+	if _, reason := s.decide(); reason != "" {
+		t.Errorf("refused: %s", reason)
+	}
+	s.plan.Sources["db"] = "other" // has no gate
+	if _, reason := s.decide(); reason != "" {
+		t.Errorf("what no gate guards is held against the record: %s", reason)
+	}
+	tests := []struct {
+		name   string
+		change func(*stopped)
+		why    string
+	}{
+		{"taken by pr-apply", func(s *stopped) { s.place.Promote = false }, "it is a record of promote"},
+		{"the gate fell", func(s *stopped) { s.ledger.Gates = nil }, "at app go-live no longer stands"},
+		{"another source behind a gate", func(s *stopped) { s.plan.Sources["app"] = "other" }, "app is not covered"},
+		{"what applied has changes again", func(s *stopped) {
+			s.plan.Side = side(s.t, part(s.t, "net", "a", "net"), part(s.t, "app", "e", "app"), part(s.t, "db", "c", "db"))
+		}, "net applied, and planned again it has changes"},
+	}
+	for _, tt := range tests {
+		s := promote()
+		tt.change(s)
+		if _, reason := s.decide(); !strings.Contains(reason, tt.why) {
+			t.Errorf("%s: %q, want %q", tt.name, reason, tt.why)
+		}
+	}
+	s = stopAfterNet(t, record.ViaGate)
+	s.place.Promote = true
+	if _, reason := s.decide(); reason != "it is a record of pr-apply" {
+		t.Errorf("taken by promote: %q", reason)
+	}
+}
+
 // pr-loop §7.4: a gated wave after the first is planned again when it is reached.
 func TestWhatALaterWaveReadsIsNotHeldAgainstTheRecord(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,18 @@ type Record struct {
 	Completed []string      `json:"completed"` // components that applied whole, sorted
 	Failed    []string      `json:"failed"`    // components that did not end well; they carry nothing over
 	// Waves are the gated waves and how they stand; empty where waves are not gated.
-	Waves   []report.Wave `json:"waves,omitempty"`
-	PrApply *Apply        `json:"prApply"`
+	Waves []report.Wave `json:"waves,omitempty"`
+	// PrApply or Promote is which apply it was; never both.
+	PrApply *Apply `json:"prApply,omitempty"`
+	Promote *Apply `json:"promote,omitempty"`
+}
+
+// Apply is the apply that the record is of.
+func (r Record) Apply() *Apply {
+	if r.Promote != nil {
+		return r.Promote
+	}
+	return r.PrApply
 }
 
 // Apply is which apply it was, and what allowed it.
@@ -39,9 +49,10 @@ type Apply struct {
 	Base string `json:"base"`
 	// Digest is the document approved at the gate, or the one the merges covered.
 	Digest     digest.Digest `json:"digest"`
-	Via        string        `json:"via"` // record.ViaGate or record.ViaMerges
+	Via        string        `json:"via"` // record.ViaGate or record.ViaMerges, of a promote record.ViaRelease
 	ApprovedBy []string      `json:"approvedBy"`
 	Merges     []Merge       `json:"merges,omitempty"`
+	Gates      []Gate        `json:"gates,omitempty"` // of components, via release
 	// Reads are what each member's plan read, by member.
 	Reads map[string][]Read `json:"reads"`
 }
@@ -53,6 +64,14 @@ type Merge struct {
 	Gate    string        `json:"gate"`
 	Digest  digest.Digest `json:"digest"` // the approved document
 	Members []string      `json:"members"`
+}
+
+// Gate is a gate of a component that let something of it deploy.
+type Gate struct {
+	Op         string        `json:"op"` // the component
+	Gate       string        `json:"gate"`
+	Digest     digest.Digest `json:"digest"` // the approved document, or the composition where nothing is planned
+	ApprovedBy []string      `json:"approvedBy"`
 }
 
 // Read is an output that a plan was made with, as run.InputRead has it.
@@ -107,27 +126,35 @@ func Parse(data []byte) (Record, error) {
 var shaPattern = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
 
 func (r Record) check() error {
-	a := r.PrApply
-	if a == nil {
-		return errors.New("field prApply: missing; it is a record of something else than pr-apply")
+	a, key := r.PrApply, "prApply"
+	if r.Promote != nil {
+		a, key = r.Promote, "promote"
 	}
 	switch {
+	case a == nil:
+		return errors.New("field prApply: missing; it is a record of something else than pr-apply or promote")
+	case r.PrApply != nil && r.Promote != nil:
+		return errors.New("fields prApply and promote: want one of them")
 	case r.Digest.IsZero():
 		return errors.New("field digest: missing")
 	case r.Completed == nil || r.Failed == nil:
 		return errors.New("fields completed and failed: want two lists")
-	case a.Env == "" || a.Op == "" || a.Gate == "":
-		return errors.New("fields prApply.env, op and gate: want all three")
+	case a.Env == "" || a.Op == "" || a.Gate == "" && a.Via != record.ViaRelease:
+		return fmt.Errorf("fields %s.env, op and gate: want all three", key)
 	case !shaPattern.MatchString(a.Head) || !shaPattern.MatchString(a.Base):
-		return errors.New("fields prApply.head and base: want two commits")
+		return fmt.Errorf("fields %s.head and base: want two commits", key)
 	case a.Digest.IsZero():
-		return errors.New("field prApply.digest: missing")
-	case a.Via != record.ViaGate && a.Via != record.ViaMerges:
+		return fmt.Errorf("field %s.digest: missing", key)
+	case r.Promote == nil && a.Via != record.ViaGate && a.Via != record.ViaMerges:
 		return fmt.Errorf("field prApply.via: want gate or merges, got %q", a.Via)
-	case a.Via == record.ViaGate && len(a.Merges) > 0:
-		return errors.New("field prApply.merges: want those of an apply via merges, and of no other")
+	case r.Promote != nil && a.Via != record.ViaGate && a.Via != record.ViaRelease:
+		return fmt.Errorf("field promote.via: want gate or release, got %q", a.Via)
+	case a.Via != record.ViaMerges && len(a.Merges) > 0:
+		return fmt.Errorf("field %s.merges: want those of an apply via merges, and of no other", key)
+	case a.Via != record.ViaRelease && len(a.Gates) > 0:
+		return fmt.Errorf("field %s.gates: want those of a promote via release, and of no other", key)
 	case a.Reads == nil:
-		return errors.New("field prApply.reads: missing")
+		return fmt.Errorf("field %s.reads: missing", key)
 	}
 	for i, c := range r.Completed {
 		if slices.Contains(r.Completed[:i], c) || slices.Contains(r.Failed, c) {
