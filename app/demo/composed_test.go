@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,4 +90,25 @@ func row(cells []string) string {
 		fmt.Fprintf(&b, " `%s` |", strings.ReplaceAll(c, ", ", "`, `"))
 	}
 	return b.String()
+}
+
+func TestEachFallbackIsExplained(t *testing.T) {
+	t.Parallel()
+	code, err := os.ReadFile(filepath.Join("..", "..", "engine", "report", "report.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "composed.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := regexp.MustCompile(`FallbackKind = "(.+)"`).FindAllSubmatch(code, -1)
+	for _, kind := range kinds {
+		if !strings.Contains(string(doc), row([]string{string(kind[1])})) {
+			t.Errorf("docs/composed.md does not say what to do about %s", kind[1])
+		}
+	}
+	if len(kinds) < 13 {
+		t.Errorf("%d kinds are found in the code", len(kinds))
+	}
 }
