@@ -26,9 +26,11 @@ hold() {
 	read -r _ <"$dir/$1.on"
 }
 hold "$1.start"
+hold "$1-$2.start"
 '%s' "$@"
 code=$?
 hold "$1.end"
+hold "$1-$2.end"
 exit $code
 `
 
@@ -64,7 +66,7 @@ type stop struct {
 	hit, let *os.File
 }
 
-// at holds the next run of a command at its "start" or "end".
+// at holds the next run of a command at its "start" or "end". state-push is one, too.
 func (s *tool) at(t testing.TB, command, place string) *stop {
 	t.Helper()
 	name := filepath.Join(s.dir, command+"."+place)
