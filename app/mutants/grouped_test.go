@@ -34,4 +34,14 @@ var grouped = []mutant{
 		name: "group: any two components depend within a wave", file: "engine/run/group.go",
 		old: `return len(a) == 1 && len(b) == 1 && a[0].Group != "" && a[0].Group == b[0].Group`, new: "return len(a) > 0 && len(b) > 0", killers: "./engine/run",
 	},
+	{
+		name: "group: a wave gate leaves it whole", file: "app/usecase/apply.go",
+		old: `WaveByWave: t.policy.Env.WaveGate != "",`, new: "WaveByWave: false,", killers: "./app/soundness", run: "TestUnderAWaveGateNoGroupIsApplied",
+	},
+	{
+		name: "group: what an apply left that nobody saw end is not given back", file: "engine/drivers/terraform/groupsplit.go",
+		old:     "out, err := grp.settle(ctx, p, j, end)\n\treturn out, true, errors.Join(err, grp.release(ctx))",
+		new:     "_, _ = j, end\n\tout, err := grp.noted(ctx, p)\n\treturn out, true, errors.Join(err, grp.release(ctx))",
+		killers: "./engine/drivers/terraform", run: "TestAGroupsApplyThatIsKilledAtAnyStep",
+	},
 }

@@ -44,6 +44,29 @@ func TestEachWaveIsDecidedWhenItIsReached(t *testing.T) {
 	}
 }
 
+// pr-loop §8.2: the plan of a pull request forms groups as ever, and under a wave gate
+// none is applied: each wave is planned and decided by itself.
+func TestUnderAWaveGateNoGroupIsApplied(t *testing.T) {
+	t.Parallel()
+	p := waveGated(root{name: "net", tf: plain("one")}, root{name: "app", tf: reader, vars: readsFrom("net")})
+	p.groups = true
+	w := newWorld(t, p, settings{})
+	w.start()
+	pr := w.propose("two", map[string]string{"roots/net/main.tf": plain("two"), "roots/app/main.tf": reader + "# two\n"})
+	w.awaitNote(pr, "planned with `app` as one group")
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	w.green(merge)
+	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
+	w.holds("net", "two")
+	w.holds("app", "reads two")
+	if n := w.tool.runs("apply"); n != 2 {
+		t.Fatalf("terraform applied %d times, want once a wave", n)
+	}
+	w.awaitNote(pr, "(wave-gate)")
+	w.awaitNote(pr, "| 2 | `release-wave-2` | applied | the approved plan, which covers it |")
+}
+
 // A failed member blocks what reads from it; the next wave applies the rest.
 func TestAFailedMemberLeavesTheRestOfTheNextWave(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func remark(r report.Report, m report.Member) string {
 	default:
 		parts = append(parts, covered(r, m)...)
 	}
-	if m.BlockedBy != "" && !(asked && m.Status == report.MemberHeld) {
+	if m.BlockedBy != "" && (!asked || m.Status != report.MemberHeld) {
 		parts = append(parts, by(string(m.Status), m.BlockedBy))
 	}
 	if m.Moved {
