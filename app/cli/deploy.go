@@ -24,6 +24,8 @@ type DeployOptions struct {
 	Forge  string `placeholder:"FORGE" help:"Forge to read the approvers' permissions from: github, gitlab or forgejo."`
 	JSON   bool   `name:"json" help:"Print the result as one line of JSON."`
 
+	ProgressJSON bool `name:"progress-json" help:"Print the progress events to standard error, one JSON object a line, instead of a line about each step."`
+
 	Run RunOptions `embed:""`
 }
 
@@ -64,9 +66,13 @@ func (h *Host) openDeployment(ctx context.Context, o DeployOptions, rev string) 
 	if err != nil {
 		return nil, err
 	}
-	made, err := stage.OpenDeployment(ctx, usecase.DeployInput{
+	in := usecase.DeployInput{
 		Site: c.site, Commit: commit, Member: t.member, Env: t.env, Binds: binds, Dir: dir, Progress: h.progress,
-	})
+	}
+	if o.ProgressJSON {
+		in.Progress, in.Follow = nil, h.event
+	}
+	made, err := stage.OpenDeployment(ctx, in)
 	if err != nil {
 		remove()
 		return nil, err

@@ -67,9 +67,7 @@ func (f *following) Save(_ context.Context, a *usecase.Apply) error {
 func (f *following) say(e run.Event) {
 	switch {
 	case f.asJSON:
-		if text, err := json.Marshal(e); err == nil {
-			_, _ = fmt.Fprintf(f.host.Stderr, "%s\n", text)
-		}
+		f.host.event(e)
 	case f.table != nil: // shows it
 	case e.Type == "wave-start":
 		f.host.progress(fmt.Sprintf("wave %d starts", e.Wave))
@@ -77,6 +75,13 @@ func (f *following) say(e run.Event) {
 		f.host.progress(fmt.Sprintf("%s: blocked by %s, not run", e.Component, e.BlockedBy))
 	case e.Type == "component-done":
 		f.host.progress(fmt.Sprintf("%s: %s", e.Component, e.Status))
+	}
+}
+
+// event prints an event as a line of JSON.
+func (h *Host) event(e run.Event) {
+	if text, err := json.Marshal(e); err == nil {
+		_, _ = fmt.Fprintf(h.Stderr, "%s\n", text)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/run"
 )
 
 // StepStatus is how a step ended (components §2.3).
@@ -127,7 +128,11 @@ func countSteps(p project.DeployPhase) int {
 
 // phase runs one phase; at is the index of its first step. In order, the first step
 // that does not end well keeps the rest from running; in parallel all run.
-func (r *componentRun) phase(ctx context.Context, p project.DeployPhase, at int) fanout.Status {
+func (r *componentRun) phase(ctx context.Context, p project.DeployPhase, at int) (end fanout.Status) {
+	r.tell(run.Event{Type: "phase-start", Component: r.c.Name, Phase: p.Name})
+	defer func() {
+		r.tell(run.Event{Type: "phase-done", Component: r.c.Name, Phase: p.Name, Status: eventOf(end)})
+	}()
 	var places []stepAt
 	for _, s := range p.Steps {
 		places = append(places, stepAt{s, at})
@@ -142,7 +147,7 @@ func (r *componentRun) phase(ctx context.Context, p project.DeployPhase, at int)
 		wg.Wait()
 		return worst(ends)
 	}
-	end := fanout.OK
+	end = fanout.OK
 	for _, at := range places {
 		if end != fanout.OK {
 			r.skip(project.DeployPhase{Name: p.Name, Steps: []project.Step{at.step}})
@@ -184,6 +189,7 @@ func (r *componentRun) step(ctx context.Context, phase string, at stepAt) fanout
 		return end
 	}
 	start := r.Now()
+	r.tell(run.Event{Type: "step", Component: r.c.Name, Phase: phase, Step: at.step.Kind, Status: run.EventRunning})
 	outputs, err := r.terraform(ctx, at)
 	if err != nil {
 		r.fail(ctx, phase, at.step.Kind, start, err)
@@ -319,6 +325,10 @@ func (r *componentRun) fail(ctx context.Context, phase, kind string, start time.
 
 func (r *componentRun) record(s StepRecord) {
 	s.Component = r.c.Name
+	if s.Status == StepOK || s.Status == StepFailed {
+		end := map[StepStatus]run.EventStatus{StepOK: run.OK, StepFailed: run.EventFailed}[s.Status]
+		r.tell(run.Event{Type: "step", Component: s.Component, Phase: s.Phase, Step: s.Kind, Status: end, Error: s.Error})
+	}
 	r.note(func() { r.records = append(r.records, s) })
 }
 

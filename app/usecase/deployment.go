@@ -13,6 +13,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/run"
 )
 
 // DeployInput is one project at one commit, to be deployed because somebody who holds
@@ -28,6 +29,8 @@ type DeployInput struct {
 	Binds    *project.Declaration
 	Dir      string
 	Progress func(line string)
+	// Follow is told what happens, one event at a time; nil is nobody.
+	Follow func(run.Event)
 }
 
 // Deployment deploys components of one project.
@@ -45,6 +48,8 @@ type Deployment struct {
 	// gateOf answers a component's own gate; source is what the component is made from.
 	gateOf func(ctx context.Context, c *project.Component, s project.Step, source digest.Digest) (GateAnswer, error)
 	own    *ownEnv // the env is a pull request's own, nil for a declared one
+
+	told sync.Mutex // held while an event is told
 
 	mu      sync.Mutex
 	outputs map[string]read

@@ -11,6 +11,7 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/run"
 )
 
 // RolloutInput says how the waves of a fan-out are run.
@@ -61,6 +62,7 @@ func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, err
 	if err := r.save(); err != nil {
 		return Rollout{}, err
 	}
+	r.tell(run.Event{Type: "run-start", Waves: in.Run.Plan.Waves})
 	var err error
 	if r.due() {
 		err = d.Deploy(ctx, func() error { return r.waves(ctx) })
@@ -70,6 +72,7 @@ func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, err
 	slices.SortFunc(r.result.Results, func(a, b ComponentResult) int {
 		return slices.Index(order, a.Component) - slices.Index(order, b.Component)
 	})
+	r.tellEnd(err)
 	return r.result, err
 }
 
@@ -109,8 +112,10 @@ func (r *rollout) waves(ctx context.Context) error {
 			return err
 		}
 		r.say("wave %d: %s", k, strings.Join(due, ", "))
+		r.tell(run.Event{Type: "wave-start", Wave: k, Components: due})
 		r.readUpstreams(ctx, due)
 		open, err := r.wave(ctx, k, due)
+		r.tellWave(k, due)
 		if err := errors.Join(err, r.saved); err != nil || !open {
 			return err
 		}
@@ -136,6 +141,7 @@ func (r *rollout) run(ctx context.Context, names []string, planned map[string]ma
 		if ctx.Err() != nil {
 			return // interrupted before it began: it is still due
 		}
+		r.tell(run.Event{Type: "component-start", Wave: r.waveOf(name), Component: name})
 		result := r.runComponent(ctx, r.components[name], planned[name], r.in.Sources[name])
 		r.settle(result)
 	})
@@ -153,6 +159,7 @@ func (r *rollout) settle(result ComponentResult) {
 	r.in.Run.Settle(result.Component, result.Status, outputs)
 	r.result.Results = append(r.result.Results, result)
 	r.say("%s: %s", result.Component, result.Status)
+	r.tell(run.Event{Type: "component-done", Wave: r.waveOf(result.Component), Component: result.Component, Status: eventOf(result.Status)})
 	if err := r.save(); err != nil {
 		r.saved = err
 	}

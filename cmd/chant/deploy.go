@@ -8,12 +8,11 @@ import (
 
 // laterDeploy are the flags of deploying components that later versions bring.
 type laterDeploy struct {
-	SeedOutputs  later `hidden:"" instead:"outputs are read from the roots themselves"`
-	DumpOutputs  later `hidden:"" instead:"--json prints the outputs"`
-	ProgressJSON later `hidden:"" name:"progress-json" instead:"read the lines on standard error"`
-	Sandbox      later `hidden:"" instead:"use --isolation"`
-	Param        later `hidden:"" instead:"declare x-bot.envs[].vars"`
-	ParamsFile   later `hidden:"" instead:"declare x-bot.envs[].vars"`
+	SeedOutputs later `hidden:"" instead:"outputs are read from the roots themselves"`
+	DumpOutputs later `hidden:"" instead:"--json prints the outputs"`
+	Sandbox     later `hidden:"" instead:"use --isolation"`
+	Param       later `hidden:"" instead:"declare x-bot.envs[].vars"`
+	ParamsFile  later `hidden:"" instead:"declare x-bot.envs[].vars"`
 }
 
 type fanOutCmd struct {
