@@ -80,7 +80,7 @@ func (s *Server) reported(r *http.Request) (web.Page, error) {
 		Frame: s.frame("Reported "+b.Run.Stage+" of "+b.Run.Repo, "runs"), Repo: b.Run.Repo, Env: b.Run.Env, Stage: b.Run.Stage,
 		Status: b.Status(), Verdict: b.Run.Op, Head: b.Run.Commit, Base: rep.Base, Digest: rep.Digest.String(), Message: rep.Message,
 		Started: row.Received, Weight: web.WeightOf(rep.ChangeSet), Waves: web.WavesOf(rep, nil), Members: web.MembersOf(rep),
-		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep),
+		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep), Rounds: reportedRounds(rep),
 	}
 	page.Notice = "Reported from outside. This server did not run it, and decides nothing by what is said here."
 	if page.Status == string(run.Running) {

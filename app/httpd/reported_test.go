@@ -165,6 +165,12 @@ func TestWhatAReportNamesNeverBecomesMarkup(t *testing.T) {
 	whole.Run.ID += "2"
 	whole.Report = &report.Report{Status: report.Status(evil), Message: evil, Members: []report.Member{{Member: evil, Component: evil, Status: report.MemberStatus(evil), BlockedBy: evil, Error: evil}}}
 	whole.Report.Selection.Waves = [][]string{{evil}}
+	whole.Report.Rounds = []report.Round{{Round: 2, Op: evil, Gate: evil, Status: report.WaveWaiting, Approve: "chant approve " + evil, Members: []report.RoundMember{{
+		Member: evil, Reads: []report.Read{{From: evil, Output: evil, Planned: evil, Now: evil}},
+	}}}}
+	whole.Report.Waves = []report.Wave{{Wave: 1, Op: evil, Gate: evil, Components: []string{evil}, Status: report.WaveStatus(evil), ApprovedBy: []string{evil}}}
+	whole.Report.Groups = []report.Group{{Group: evil, Wave: 1, Members: []string{evil}, Outcome: []report.Outcome{{Member: evil, Status: report.OutcomeStatus(evil)}}}}
+	whole.Report.Fallbacks = []report.Fallback{{Component: evil, Kind: report.FallbackKind(evil), Reason: evil}}
 	for _, body := range []reports.Body{b, whole} {
 		text, err := json.Marshal(body)
 		if err != nil {
@@ -179,7 +185,7 @@ func TestWhatAReportNamesNeverBecomesMarkup(t *testing.T) {
 		if code != http.StatusOK || !strings.Contains(page, "&lt;img src=x") {
 			t.Errorf("%s: %d, the names are not shown", path, code)
 		}
-		for _, markup := range []string{"<img", "<script", "\u202e"} {
+		for _, markup := range []string{"<img", "<script", "\u202e", "chant approve"} {
 			if strings.Contains(page, markup) {
 				t.Errorf("%s holds %q", path, markup)
 			}

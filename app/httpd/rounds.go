@@ -71,13 +71,31 @@ func (s shownRun) rounds(decided bool) []web.Round {
 		case decided:
 			g.Status, g.Missing, g.Approve = "superseded", 0, ""
 		}
-		round := web.Round{Number: r.Round, Gate: g, Waits: r.Status == report.WaveWaiting && !decided}
-		for _, m := range r.Members {
-			for _, read := range m.Reads {
-				round.Reads = append(round.Reads, web.Read{Member: m.Member, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
-			}
-		}
+		round := roundOf(r, g)
+		round.Waits = round.Waits && !decided
 		out = append(out, round)
+	}
+	return out
+}
+
+func roundOf(r report.Round, g web.Gate) web.Round {
+	round := web.Round{Number: r.Round, Gate: g, Waits: r.Status == report.WaveWaiting}
+	for _, m := range r.Members {
+		for _, read := range m.Reads {
+			round.Reads = append(round.Reads, web.Read{Member: m.Member, From: read.From + "." + read.Output, Planned: read.Planned, Now: read.Now})
+		}
+	}
+	return round
+}
+
+// reportedRounds are those of a run that went on elsewhere. What is said from there is
+// nothing to approve by, so it has no line to copy.
+func reportedRounds(rep report.Report) []web.Round {
+	var out []web.Round
+	for _, r := range rep.Rounds {
+		out = append(out, roundOf(r, web.Gate{
+			Env: rep.Env, Op: r.Op, Name: r.Gate, Digest: r.Digest.String(), Status: string(r.Status), ApprovedBy: r.ApprovedBy,
+		}))
 	}
 	return out
 }

@@ -44,4 +44,9 @@ var grouped = []mutant{
 		new:     "_, _ = j, end\n\tout, err := grp.noted(ctx, p)\n\treturn out, true, errors.Join(err, grp.release(ctx))",
 		killers: "./engine/drivers/terraform", run: "TestAGroupsApplyThatIsKilledAtAnyStep",
 	},
+	{
+		name: "group: its recovery is skipped", file: "app/usecase/resume.go",
+		old: "if g := ex.pass.Set.groupOf(member); g != nil {", new: "if g := ex.pass.Set.groupOf(member); g != nil && g.Members == nil {",
+		killers: "./app/soundness", run: "TestAGroupWhoseServerIsKilledEndsOnce",
+	},
 }

@@ -85,6 +85,8 @@ func covered(r report.Report, m report.Member) []string {
 		case c.Member != m.Member:
 		case c.Status == report.Uncovered:
 			return []string{"not covered: " + c.Reason}
+		case c.Status == report.NothingDue:
+			return []string{"nothing to apply"}
 		case c.By != nil:
 			return []string{fmt.Sprintf("covered by #%d", c.By.PR)}
 		}

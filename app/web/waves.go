@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,10 +16,10 @@ func WavesOf(r report.Report, needs map[string][]string) []Wave {
 	for _, m := range r.Members {
 		byComponent[m.Component] = append(byComponent[m.Component], m)
 	}
-	group := map[string]string{}
+	group, place := map[string]string{}, map[string]int{}
 	for _, g := range r.Groups {
-		for _, m := range g.Members {
-			group[m] = g.Group
+		for i, m := range g.Members {
+			group[m], place[m] = g.Group, i // dependencies first
 		}
 	}
 	var waves []Wave
@@ -38,7 +39,9 @@ func WavesOf(r report.Report, needs map[string][]string) []Wave {
 				w.Members = append(w.Members, Box{Name: m.Member, Status: string(m.Status), BlockedBy: m.BlockedBy, Needs: before, Group: group[m.Member]})
 			}
 		}
-		slices.SortStableFunc(w.Members, func(a, b Box) int { return strings.Compare(a.Group, b.Group) })
+		slices.SortStableFunc(w.Members, func(a, b Box) int {
+			return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(place[a.Name], place[b.Name]))
+		})
 		waves = append(waves, w)
 	}
 	for _, w := range r.Waves {
