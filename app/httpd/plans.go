@@ -29,7 +29,7 @@ func (s *Server) plan(r *http.Request) (web.Page, error) {
 	}
 	page := web.Plan{
 		Frame: s.frame(fmt.Sprintf("Plan of #%d", row.Number), "runs"), Repo: s.repoName(r, row.RepoKey), Env: row.Env,
-		Digest: kept.Report.Digest.String(),
+		Digest: kept.Report.Digest.String(), Groups: web.GroupsOf(kept.Report), Fallbacks: web.FallbacksOf(kept.Report),
 	}
 	if kept.Document == nil {
 		return web.Message{Frame: page.Frame, Text: planProblem(kept.Report)}, nil
@@ -71,6 +71,7 @@ func (s *Server) passPlan(r *http.Request) (web.Page, error) {
 	switch {
 	case n == 0:
 		page.Digest = kept.Apply.Report.Digest.String()
+		page.Groups, page.Fallbacks = web.GroupsOf(kept.Apply.Report), web.FallbacksOf(kept.Apply.Report)
 	case p.Round > 0:
 		page.Title += fmt.Sprintf(", round %d", p.Round)
 	case p.Wave > 0:

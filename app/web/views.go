@@ -224,6 +224,8 @@ type Plan struct {
 	Query     string // filter over names, types and attributes
 	Found     int    // changes that match
 	Total     int
+	Groups    []Group
+	Fallbacks []Fallback
 	Members   []PlanMember
 }
 

@@ -140,7 +140,9 @@ func planPage(t testing.TB, query string) Plan {
 	t.Helper()
 	doc := estate(t).ChangeSet
 	members, found, total := PlanOf(doc, query)
-	return Plan{Frame: Frame{Title: "Plan for prod", Section: "runs", User: "dana"}, Repo: "acme/infra", Env: "prod", RunURL: "/r/812", Digest: full,
+	r := estate(t)
+	r.Groups[0].Outcome = nil
+	return Plan{Groups: GroupsOf(r), Fallbacks: FallbacksOf(r), Frame: Frame{Title: "Plan for prod", Section: "runs", User: "dana"}, Repo: "acme/infra", Env: "prod", RunURL: "/r/812", Digest: full,
 		Weight: WeightOf(doc), Query: query, Found: found, Total: total, Members: members}
 }
 
