@@ -55,6 +55,9 @@ func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) err
 	if err != nil {
 		return w.later(err)
 	}
+	if age := time.Since(job.CreatedAt); age < lockWait && otherBranch(site, state) {
+		return river.JobSnooze(lockWait - age)
+	}
 	open, err := w.settle(ctx, site, subject)
 	if err != nil {
 		return w.later(err)
@@ -69,6 +72,13 @@ func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) err
 		}
 		return w.settleTx(ctx, tx, subject, state.Generation+1)
 	})
+}
+
+// otherBranch tells whether a subject is a branch that was not found to be one of
+// ours. It is mostly the head of a pull request, whose settle people wait for and
+// brings the same commits, so it is looked at a moment later.
+func otherBranch(site *usecase.Site, state store.SubjectState) bool {
+	return state.Kind == store.SubjectBranch && state.Name != site.DefaultBranch && (state.Settled == 0 || !state.Open)
 }
 
 func (w *settleWorker) settle(ctx context.Context, site *usecase.Site, s store.Subject) (open bool, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -109,6 +110,10 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Chang
 				if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
 					return err
 				}
+			}
+			select { // the plan waits for the head, and nobody for the statuses
+			case <-fetched:
+			case <-time.After(handedFor):
 			}
 			return s.sayEverywhere(ctx, site, change.Head, project.StagePlan, places, forges.StatusState(state), description)
 		},

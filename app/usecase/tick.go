@@ -168,7 +168,7 @@ func (s *Site) fetchHead(ctx context.Context, number int, head string) error {
 	if _, err := s.Clone.Resolve(ctx, head+"^{commit}"); err == nil {
 		return nil
 	}
-	return s.Clone.FetchCommit(ctx, head, fmt.Sprintf("+%s:refs/chant/pull/%d", s.Repo.Instance.HeadRef(number), number))
+	return s.Clone.FetchCommit(ctx, head, s.Repo.Instance.HeadRef(number), fmt.Sprintf("refs/chant/pull/%d", number))
 }
 
 // TickBranch fetches a branch and ticks it where it is the one ci.green names.

@@ -24,14 +24,25 @@ const lookAnyway = 50 * time.Millisecond
 // pollDriver looks beside the writer whether a job waits before it takes one,
 // and only when something was committed since it last looked. The queue's own
 // poll writes each time, which holds up whoever stores something, and is
-// planned anew at each call: a busy idle.
+// planned anew at each call: a busy idle. Its notifications are rows that somebody
+// polls for; here the commit itself wakes the queues of this process.
 type pollDriver struct {
 	*riversqlite.Driver
-	db *store.DB
+	db     *store.DB
+	queues []string
 }
 
-func newPollDriver(d *store.DB) *pollDriver {
-	return &pollDriver{Driver: riversqlite.New(d.Write), db: d}
+func newPollDriver(d *store.DB, queues []string) *pollDriver {
+	return &pollDriver{Driver: riversqlite.New(d.Write), db: d, queues: queues}
+}
+
+// SupportsListenNotify implements riverdriver.Driver: no row is written for each
+// job to tell of it.
+func (*pollDriver) SupportsListenNotify() bool { return false }
+
+// GetListener implements riverdriver.Driver.
+func (d *pollDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
+	return &wakes{committed: d.db.Committed(), queues: d.queues}
 }
 
 // GetExecutor implements riverdriver.Driver.

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -18,13 +20,12 @@ import (
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// On SQLite a job waits at most about pollInterval for a free worker: looking for
-// one costs next to nothing there (pollDriver), and the queue's own defaults add
-// 70 ms to every hop. PostgreSQL tells of new jobs itself; sharedInterval finds
-// what it did not tell of.
+// A commit of this process wakes the queue (wakes), and PostgreSQL tells of those
+// of others. What neither tells of is found by a poll: jobs that were put off, and
+// a word that got lost.
 const (
 	fetchCooldown  = 5 * time.Millisecond
-	pollInterval   = 5 * time.Millisecond
+	pollInterval   = lookAnyway
 	sharedInterval = 100 * time.Millisecond
 )
 
@@ -50,9 +51,8 @@ func New(r *Replica, config *river.Config) (*river.Client[*sql.Tx], error) {
 	var err error
 	config.ID = r.id
 	if r.db.Postgres == nil {
-		config.PollOnly = true // the listener polls more slowly than the queue itself
 		config.FetchPollInterval = pollInterval
-		client, err = river.NewClient(newPollDriver(r.db), config)
+		client, err = river.NewClient(newPollDriver(r.db, slices.Collect(maps.Keys(config.Queues))), config)
 	} else {
 		config.Middleware = append(config.Middleware, &attended{replica: r})
 		config.FetchPollInterval = sharedInterval

@@ -257,7 +257,7 @@ func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
 		return err
 	})
 	if queued && err == nil {
-		b.db.queued.Add(1)
+		b.db.mayHaveQueued()
 	}
 	return fresh, err
 }

@@ -50,7 +50,8 @@ type DB struct {
 	log         *logSync      // nil on PostgreSQL
 	checkpoints *checkpointer // nil on PostgreSQL
 	commits     atomic.Int64
-	queued      atomic.Int64 // commits that may have queued a job
+	queued      atomic.Int64  // commits that may have queued a job
+	wake        chan struct{} // holds one where there was such a commit since it was taken
 }
 
 // riverVersion is the queue schema this program was built against.
@@ -92,7 +93,7 @@ func (d *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
 func (d *DB) InLazyTx(ctx context.Context, do func(*sql.Tx) error) error {
 	err := d.lazyTx(ctx, do)
 	if err == nil {
-		d.queued.Add(1)
+		d.mayHaveQueued()
 	}
 	return err
 }
@@ -126,6 +127,18 @@ func rollback(tx *sql.Tx) error {
 // Commits counts the transactions this process committed so far, but for those
 // that certainly queued no job. What is read after asking sees them all.
 func (d *DB) Commits() int64 { return d.queued.Load() }
+
+// Committed tells of commits that may have queued a job, as Commits counts them:
+// several at once where nobody listens.
+func (d *DB) Committed() <-chan struct{} { return d.wake }
+
+func (d *DB) mayHaveQueued() {
+	d.queued.Add(1)
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
 
 // Close closes the database. Whatever was committed stays.
 func (d *DB) Close() error {

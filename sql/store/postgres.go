@@ -41,7 +41,7 @@ const (
 )
 
 func openPostgres(ctx context.Context, source string) (*DB, error) {
-	d := &DB{}
+	d := &DB{wake: make(chan struct{}, 1)}
 	if err := d.connect(ctx, source); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", shown(source), err), d.Close())
 	}

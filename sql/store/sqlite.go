@@ -32,7 +32,7 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	if err := migrateSQLite(ctx, write); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrating database %s: %w", path, mendable(err)), write.Close())
 	}
-	d := &DB{Write: write}
+	d := &DB{Write: write, wake: make(chan struct{}, 1)}
 	if err := d.openBeside(ctx, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, err), write.Close())
 	}

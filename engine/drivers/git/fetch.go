@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -31,24 +32,32 @@ func (c *Clone) Fetch(ctx context.Context, refspecs ...string) error {
 	})
 }
 
-// FetchCommit brings a commit, which refspec holds, unless it is here when its turn
-// comes: a fetch before it may have brought it under another name.
-func (c *Clone) FetchCommit(ctx context.Context, commit, refspec string) error {
+// FetchCommit brings a commit into ref, unless it is here when its turn comes: a
+// fetch before it may have brought it under another name. The commit is asked for by
+// its id, for which git needs no list of refs; where the remote gives only what it
+// lists, source is the ref that holds it there.
+func (c *Clone) FetchCommit(ctx context.Context, commit, source, ref string) error {
 	if c.remote == "" {
 		return errors.New("fetching: the repository has no remote")
 	}
-	return c.fetches.do(ctx, commit+" "+refspec, func(ctx context.Context) error {
+	return c.fetches.do(ctx, commit+" "+source, func(ctx context.Context) error {
 		if _, err := c.Resolve(ctx, commit+"^{commit}"); err == nil {
 			return nil
 		}
-		return c.fetch(ctx, []string{refspec})
+		err := c.fetch(ctx, []string{"+" + commit + ":" + ref})
+		if errors.Is(err, ErrUnknownRevision) {
+			err = c.fetch(ctx, []string{"+" + source + ":" + ref})
+		}
+		return err
 	})
 }
 
 func (c *Clone) fetch(ctx context.Context, refspecs []string) error {
-	args := []string{"fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head",
-		"--no-auto-maintenance", "--no-recurse-submodules", "--", c.remote}
-	res, err := c.run(ctx, call{args: append(args, refspecs...), remote: true})
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}
+	if slices.ContainsFunc(refspecs, func(spec string) bool { return strings.HasSuffix(spec, "*") }) {
+		args = append(args, "--prune")
+	}
+	res, err := c.run(ctx, call{args: append(append(args, "--", c.remote), refspecs...), remote: true})
 	if err == nil {
 		err = failure("git fetch", res)
 	}

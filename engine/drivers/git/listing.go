@@ -155,7 +155,7 @@ func (l listing) object() string {
 // there already: a pull request's head is the tip of its branch, and was fetched as
 // the one of them. It is false where something has to be fetched.
 func (c *Clone) point(ctx context.Context, refspecs []string, before, now []listing) bool {
-	if now == nil {
+	if now == nil || before == nil {
 		return false
 	}
 	var input strings.Builder

@@ -94,7 +94,7 @@ func TestNothingIsFetchedWhereTheRefsHereAreThoseListed(t *testing.T) {
 // the other needs no command that talks to the remote.
 func TestWhatAnotherRefHoldsIsNotFetchedOnceMore(t *testing.T) {
 	t.Parallel()
-	const headSpec, topicSpec = "+refs/pull/1/head:refs/chant/pull/1", "+refs/heads/topic:refs/remotes/origin/topic"
+	const topicSpec = "+refs/heads/topic:refs/remotes/origin/topic"
 	for name, headFirst := range map[string]bool{"the head first": true, "the branch first": false} {
 		c, remote, _ := served(t)
 		server := gittest.Serve(t, remote)
@@ -107,7 +107,7 @@ func TestWhatAnotherRefHoldsIsNotFetchedOnceMore(t *testing.T) {
 		head := write(t, remote, "topic", "a", "2")
 		gittest.Run(t, remote, "update-ref", "refs/pull/1/head", head)
 		fetches := []func() error{
-			func() error { return c.FetchCommit(t.Context(), head, headSpec) },
+			func() error { return c.FetchCommit(t.Context(), head, "refs/pull/1/head", "refs/chant/pull/1") },
 			func() error { return c.Fetch(t.Context(), mainSpec, topicSpec) },
 		}
 		if !headFirst {
@@ -124,6 +124,44 @@ func TestWhatAnotherRefHoldsIsNotFetchedOnceMore(t *testing.T) {
 		}
 		if got := must[string](t)(c.Ref(t.Context(), "refs/remotes/origin/topic")); got != head {
 			t.Errorf("%s: the branch is at %q, want %s", name, got, head)
+		}
+	}
+}
+
+// A commit is asked for by its id, which costs a request less, and by the ref that
+// holds it where the remote does not give it otherwise.
+func TestACommitIsFetchedByItsIDOrByWhatHoldsIt(t *testing.T) {
+	t.Parallel()
+	for name, listed := range map[string]bool{"by its id": false, "by what holds it": true} {
+		remote := gittest.Bare(t)
+		base := write(t, remote, "main", "a", "1")
+		server := gittest.Serve(t, remote)
+		c := openClone(t, server.URL)
+		if err := c.Fetch(t.Context(), mainSpec); err != nil {
+			t.Fatal(err)
+		}
+		head := gittest.Write(t, remote, gittest.Commit{Branch: "topic", From: base, Files: files("a", "2")})
+		newer := gittest.Write(t, remote, gittest.Commit{Branch: "topic", From: head, Files: files("a", "3")})
+		gittest.Run(t, remote, "update-ref", "refs/pull/1/head", newer)
+		want := head
+		if listed { // by protocol version 0 a remote gives what it lists
+			want = newer
+			if err := c.setConfig(t.Context(), "protocol.version", "0"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := server.Requests("git-upload-pack")
+		if err := c.FetchCommit(t.Context(), head, "refs/pull/1/head", "refs/chant/pull/1"); err != nil {
+			t.Fatal(err)
+		}
+		if got := must[string](t)(c.Ref(t.Context(), "refs/chant/pull/1")); got != want {
+			t.Errorf("%s: at %q, want %s", name, got, want)
+		}
+		if _, err := c.Resolve(t.Context(), head+"^{commit}"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := server.Requests("git-upload-pack") - before; !listed && n != 2 {
+			t.Errorf("%s: %d requests, want the greeting and one more", name, n)
 		}
 	}
 }
