@@ -22,6 +22,9 @@ type approvers struct {
 	env   project.Env
 	// rule is nil where the review rule is off.
 	rule *gate.ReviewRule
+	// reviewers reads those of the rule when the first approver is judged; nil
+	// where the rule has them.
+	reviewers func(context.Context) ([]string, error)
 	// until is the stamp of the merge's record: what is approved on a pull
 	// request after it merged does not count (decision 4). Empty is no bound.
 	until string
@@ -61,6 +64,15 @@ func (a *approvers) refuse(ctx context.Context, principal string) string {
 }
 
 func (a *approvers) judge(ctx context.Context, principal string) (string, error) {
+	if a.reviewers != nil {
+		reviewers, err := a.reviewers(ctx)
+		if err != nil {
+			return "", err
+		}
+		rule := *a.rule
+		rule.Reviewers = reviewers
+		a.rule, a.reviewers = &rule, nil
+	}
 	if a.forge != nil {
 		login, ours := a.repo.Instance.Login(principal)
 		if !ours {

@@ -117,6 +117,7 @@ type Settler struct {
 	NotIsolated bool
 
 	handed handovers
+	wrote  written
 }
 
 // SettlePull settles one pull request. open tells whether it is to be settled
@@ -275,16 +276,15 @@ func (s *Settler) policyFor(d *project.Declaration, branch, env string) (Policy,
 func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change, p Policy, snap *ledger.Snapshot, plan KeptPlan) (note.Input, error) {
 	r := plan.Report
 	ask := note.Ask{MinApprovals: p.Env.MinApprovals, Approvers: p.Env.Approvers, Review: p.ReviewRules, Unenforced: p.Refuse}
-	var rule *gate.ReviewRule
-	if p.ReviewRules {
-		var err error
-		if rule, err = site.reviewRule(ctx, change, r.Base); err != nil {
-			return note.Input{}, err
-		}
+	rule, who, err := s.shownRule(ctx, site, change, p, r.Base)
+	if err != nil {
+		return note.Input{}, err
+	}
+	if rule != nil {
 		ask.Excluded = slices.Concat(rule.Authors, rule.Unresolved)
 	}
 	if r.Status == report.Planned {
-		d, _, err := decide(ctx, snap, prefixOf(plan.Member), s.query(p, r.Op, r.Digest), site.approvers(p.Env, rule))
+		d, _, err := decide(ctx, snap, prefixOf(plan.Member), s.query(p, r.Op, r.Digest), who)
 		if err != nil {
 			return note.Input{}, err
 		}

@@ -37,8 +37,9 @@ type Site struct {
 	// app, so who wrote a comment does not tell ours from theirs.
 	SharedAccount bool
 
-	fetched map[string]bool
-	snap    *ledger.Snapshot
+	fetched   map[string]bool
+	snap      *ledger.Snapshot
+	reviewers *[]string // of the pull request that is settled, once they were read
 }
 
 // snapshot is the ledger as this stage first read it.

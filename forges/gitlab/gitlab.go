@@ -60,7 +60,8 @@ type Conn struct {
 
 	mu   sync.Mutex
 	self engine.Actor
-	bots map[int64]bool // accounts asked about; what an account is never changes
+	bots map[int64]bool  // accounts asked about; what an account is never changes
+	seen map[string]seen // accounts by their names, as an answer gave them
 }
 
 var _ forges.Forge = (*Conn)(nil)
@@ -86,7 +87,7 @@ func New(c Config) (*Conn, error) {
 	if c.Transport == nil {
 		c.Transport = http.DefaultTransport
 	}
-	conn := &Conn{config: c, root: root, bots: map[int64]bool{}}
+	conn := &Conn{config: c, root: root, bots: map[int64]bool{}, seen: map[string]seen{}}
 	conn.client, err = gogitlab.NewAuthSourceClient(gogitlab.Unauthenticated{},
 		gogitlab.WithURLWarningLogger(slog.New(slog.DiscardHandler)),
 		gogitlab.WithBaseURL(strings.TrimSuffix(root.String(), "/")+apiPath),

@@ -88,6 +88,30 @@ func (c *Conn) user(ctx context.Context, login string) (*gogitlab.User, error) {
 	return nil, fmt.Errorf("%s: %w", what, forges.ErrNotFound)
 }
 
+// seenFor is how long an account is known by its name after an answer gave both:
+// about as long as one decision takes, which reads who approved and then what they
+// may do.
+const seenFor = 5 * time.Second
+
+type seen struct {
+	id int64
+	at time.Time
+}
+
+// saw keeps an account that an answer names.
+func (c *Conn) saw(u *gogitlab.BasicUser) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[strings.ToLower(u.Username)] = seen{u.ID, c.config.Now()}
+}
+
+func (c *Conn) sawJustNow(login string) (id int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.seen[strings.ToLower(login)]
+	return known.id, ok && c.config.Now().Sub(known.at) < seenFor
+}
+
 // member is a membership, decoded by hand: client-go drops membership_state.
 type member struct {
 	AccessLevel     int               `json:"access_level"`
@@ -131,27 +155,37 @@ func (c *Conn) member(ctx context.Context, what, path string) (member, error) {
 // Permission is the highest grant of an account, through groups too. Whoever
 // sees a public project without being a member of it may read.
 func (c *Conn) Permission(ctx context.Context, repo engine.Repo, login string) (forges.Permission, error) {
+	if id, ok := c.sawJustNow(login); ok {
+		// Who turns out to be no member is looked up all the same.
+		granted, _, err := c.granted(ctx, repo, login, id)
+		if err != nil || granted != forges.NoAccess {
+			return granted, err
+		}
+	}
 	user, err := c.user(ctx, login)
 	if err != nil {
 		return forges.NoAccess, err
 	}
-	pid, err := c.project(ctx, repo)
-	if err != nil {
-		return forges.NoAccess, err
-	}
-	what := fmt.Sprintf("reading what %s may do in %s", login, repo.FullName())
-	m, err := c.member(ctx, what, fmt.Sprintf("projects/%d/members/all/%d", pid, user.ID))
-	if err != nil {
-		return forges.NoAccess, err
-	}
-	if granted := permission(m.level(c.config.Now())); granted != forges.NoAccess || user.State != active {
-		return granted, nil
+	granted, pid, err := c.granted(ctx, repo, login, user.ID)
+	if err != nil || granted != forges.NoAccess || user.State != active {
+		return granted, err
 	}
 	found, err := c.readProject(ctx, engine.Repo{Instance: repo.Instance, ID: pid})
 	if err == nil && found.Visibility == gogitlab.PublicVisibility {
 		return forges.Read, nil
 	}
 	return forges.NoAccess, err
+}
+
+// granted is what memberships grant an account in a project.
+func (c *Conn) granted(ctx context.Context, repo engine.Repo, login string, id int64) (forges.Permission, int64, error) {
+	pid, err := c.project(ctx, repo)
+	if err != nil {
+		return forges.NoAccess, 0, err
+	}
+	what := fmt.Sprintf("reading what %s may do in %s", login, repo.FullName())
+	m, err := c.member(ctx, what, fmt.Sprintf("projects/%d/members/all/%d", pid, id))
+	return permission(m.level(c.config.Now())), pid, err
 }
 
 // permission of an access level, compared as a number for the sake of roles we
