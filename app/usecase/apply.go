@@ -281,7 +281,7 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Ap
 		covered = uncoverMoved(covered, a.moved(nil))
 	}
 	a.Report.Green.Cover = coverRows(covered)
-	if len(covered.Members) == 0 || allNothing(covered) {
+	if len(covered.Members) == 0 || allNothing(covered) && !a.endsAtGate() {
 		return st.nothingToApply(ctx, in, t, a)
 	}
 	state, err := a.machine(a.Set, a.Report.Digest)

@@ -168,9 +168,9 @@ func (r *Release) ask(ctx context.Context, g gateStep, set *PlanSet) (GateAnswer
 	side := set.Side()
 	q := componentQuestion(c, g.step, set.Document.Digest)
 	q.side, q.nothing = &side, nothing
-	var left []string
+	var left []string // what the gate guards; of one that ends its component all that was done
 	for _, u := range set.Units {
-		if u.Component == c.Name && !nothing[u.Member] {
+		if u.Component == c.Name && (g.last() || !nothing[u.Member] && set.Members[u.Member].Step > g.index) {
 			left = append(left, u.Member)
 		}
 	}
@@ -252,8 +252,26 @@ func (st *Stage) gatesStand(ctx context.Context, site *Site, snap *ledger.Snapsh
 	return out, nil
 }
 
-// lastGates asks the gates that end a component, once everything is deployed: a release
-// is over when they are open.
+// endsAtGate tells that a gate ends a component of a release: it is asked though nothing
+// is left to apply, as an earlier try may have applied it.
+func (a *Apply) endsAtGate() bool {
+	if a.Release == nil {
+		return false
+	}
+	return slices.ContainsFunc(a.Set.Selection.Order(), func(name string) bool {
+		return slices.ContainsFunc(gatesOf(a.Release.deployment.components[name]), gateStep.last)
+	})
+}
+
+// deployed tells that every member of a component ended well.
+func (a *Apply) deployed(component string) bool {
+	return !slices.ContainsFunc(a.Passes().Members(), func(m *run.MemberState) bool {
+		return m.Component == component && m.Status != run.Applied && m.Status != run.NoChanges
+	})
+}
+
+// lastGates asks the gates that end the components that are deployed: a release is over
+// when they are open.
 func (ex *execution) lastGates(ctx context.Context) (open bool, err error) {
 	open = true
 	if ex.apply.Release == nil {
@@ -261,7 +279,7 @@ func (ex *execution) lastGates(ctx context.Context) (open bool, err error) {
 	}
 	for _, name := range ex.apply.Set.Selection.Order() {
 		for _, g := range gatesOf(ex.components[name]) {
-			if !g.last() {
+			if !g.last() || !ex.apply.deployed(name) {
 				continue
 			}
 			ok, err := ex.askOwn(ctx, g)

@@ -140,7 +140,7 @@ func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply,
 	}
 	a.Report.Resumed = &report.Resumed{Applied: r.Completed}
 	a.Report.Green.Cover = coverRows(covered)
-	if allNothing(covered) {
+	if allNothing(covered) && !a.endsAtGate() {
 		return st.nothingToApply(ctx, in, t, a)
 	}
 	if in.Progress != nil {
