@@ -264,6 +264,9 @@ var copyLine = regexp.MustCompile(`(?m)^chant approve \S+ \S+ --plan jcs1-sha256
 func (p *play) approveLine(ctx context.Context, pr *forgetest.Pull, op string) (string, error) {
 	line := ""
 	err := Await(ctx, "the note of #"+fmt.Sprint(pr.Number), func() (bool, error) {
+		if s := p.Repo.Status(pr.Head(), "chant/plan"); s.State == "failure" {
+			return false, fmt.Errorf("chant/plan failed: %s\n%s", s.Description, p.note(pr))
+		}
 		for _, l := range copyLine.FindAllString(p.note(pr), -1) {
 			if strings.HasPrefix(l, "chant approve "+op) {
 				line = l
@@ -296,6 +299,9 @@ func (p *play) awaitNote(ctx context.Context, pr *forgetest.Pull, text string) e
 func (p *play) awaitStatus(ctx context.Context, sha, state, text string) error {
 	return Await(ctx, fmt.Sprintf("chant/apply %s: %s", state, text), func() (bool, error) {
 		s := p.Repo.Status(sha, "chant/apply")
+		if s.State == "failure" && state != s.State {
+			return false, fmt.Errorf("chant/apply failed: %s", s.Description)
+		}
 		return s.State == state && strings.Contains(s.Description, text), nil
 	})
 }
