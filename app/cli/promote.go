@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/chant-bot/chant/app/reports"
@@ -215,12 +215,16 @@ func (h *Host) keepRelease(o PromoteOptions, a *usecase.Apply) error {
 	return nil
 }
 
-// sayGroups says what was deployed together, and how each member of it ended.
+// sayGroups says what was deployed together, how each member of it ended, and what could
+// not be.
 func (h *Host) sayGroups(r report.Report) {
 	for _, g := range r.Groups {
-		h.progress("group " + g.Group + ", wave " + strconv.Itoa(g.Wave) + ": " + strings.Join(g.Members, ", ") + ", plan " + g.Digest.String())
+		h.progress(fmt.Sprintf("group %s, wave %d: %s, plan %s", g.Group, g.Wave, strings.Join(g.Members, ", "), g.Digest))
 		for _, m := range g.Outcome {
 			h.progress("  " + m.Member + ": " + string(m.Status))
 		}
+	}
+	for _, f := range r.Fallbacks {
+		h.progress(fmt.Sprintf("%s is in no group (%s): %s", f.Component, f.Kind, f.Reason))
 	}
 }
