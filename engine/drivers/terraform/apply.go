@@ -188,8 +188,13 @@ func (d *Driver) holdFile(member string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("making the directory of apply locks: %w", err)
 	}
+	return filepath.Join(dir, d.memberKey(member)), nil
+}
+
+// memberKey names a member of this driver's scope among those of all.
+func (d *Driver) memberKey(member string) string {
 	key := sha256.Sum256([]byte(d.cfg.Scope + "\x00" + member))
-	return filepath.Join(dir, hex.EncodeToString(key[:])), nil
+	return hex.EncodeToString(key[:])
 }
 
 // Outputs reads the outputs that stand now: none for a root that was never

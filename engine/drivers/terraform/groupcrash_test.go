@@ -341,4 +341,21 @@ func TestAPartThatCantBePushedIsKeptAndNamed(t *testing.T) {
 	if info, err := os.Stat(kept[0]); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
+
+	// Planned from the state that stands, what exists would be made again.
+	again := s.netAndApp()
+	planned, err := g.PlanGroup(t.Context(), again, nil)
+	if err != nil || len(planned.Fallbacks) != 1 || !strings.Contains(planned.Fallbacks[0].Reason, kept[0]) || planned.Fallbacks[0].Member != "app" {
+		t.Errorf("the group was planned again: %+v, %v", planned.Fallbacks, err)
+	}
+	alone := again.Members[1].Target
+	alone.RunDir = t.TempDir()
+	if _, err := g.d.Plan(t.Context(), alone, nil); err == nil || !strings.Contains(err.Error(), kept[0]) {
+		t.Errorf("app was planned without what it made: %v", err)
+	}
+	s.write(s.state, map[string]string{"app.tfstate": string(data)}) // as a person pushes it
+	q := s.planGroup(g, s.netAndApp())
+	if !q.Members[1].NoChanges || len(filesIn(t, filepath.Join(s.state, "kept"))) > 0 {
+		t.Errorf("after it was pushed app has %+v to do, and kept is %v", q.Members[1].Changes, filesIn(t, filepath.Join(s.state, "kept")))
+	}
 }

@@ -40,6 +40,9 @@ func (grp *group) survey(ctx context.Context, m *member) (*surveyed, error) {
 		return s, nil
 	}
 	err := m.w.init(ctx, grp.sink)
+	if err == nil {
+		err = m.w.unpushed(ctx)
+	}
 	if told, ok := errors.AsType[*engine.Told](err); ok {
 		s.fallBack(m, report.FallbackPlan, told.Error())
 		return s, nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,28 +199,6 @@ func (grp *group) store(ctx context.Context, m *member, pulled, part digest.Valu
 		return "", nil
 	}
 	return grp.keep(m, part, err)
-}
-
-// keep saves a part that can't be pushed, for a person to look at.
-func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
-	path := filepath.Join(grp.g.d.cfg.StateDir, "kept", fmt.Sprintf("%s-%s-%s.tfstate", url.PathEscape(m.Target.Member), textIn(part, "lineage"), part.Get("serial")))
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = writeDurably(path, []byte(part.String()))
-	}
-	if err != nil {
-		return "", fmt.Errorf("keeping the state of root %s: %w", m.w.t.Root.Name, err)
-	}
-	text := why.Error()
-	if _, ok := errors.AsType[*engine.Told](why); !ok {
-		text = "its backend could not be reached"
-	}
-	return fmt.Sprintf("%s was applied, but its state can't be stored (%s); it is kept in %s of the machine that applied: compare it with the present one and push it by hand", m.Target.Member, text, path), nil
-}
-
-func textIn(object digest.Value, key string) string {
-	text, _ := object.Get(key).Text()
-	return text
 }
 
 // outcomeFile holds how a group ended once every part is stored or kept.

@@ -46,6 +46,9 @@ func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (e
 	if p.State, err = w.apart(); err != nil {
 		return engine.Planned{}, err
 	}
+	if err := w.unpushed(ctx); err != nil {
+		return engine.Planned{}, err
+	}
 	if p.NoChanges, err = w.plan(ctx, sink); err != nil {
 		return engine.Planned{}, err
 	}

@@ -1,0 +1,87 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/plans/terraform/states"
+)
+
+// keptDir holds the states that a group left and no backend took.
+func (d *Driver) keptDir() string { return filepath.Join(d.cfg.StateDir, "kept") }
+
+// keptPrefix begins the names of a member's files in it.
+func (d *Driver) keptPrefix(member string) string { return d.memberKey(member)[:16] + "-" }
+
+// keep saves a part that can't be pushed, for a person to look at. Nothing of the
+// member is planned as long as it is there.
+func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
+	d := grp.g.d
+	name := fmt.Sprintf("%s%s-%s-%s.tfstate", d.keptPrefix(m.Target.Member), url.PathEscape(m.Target.Member), textIn(part, "lineage"), part.Get("serial"))
+	path := filepath.Join(d.keptDir(), name)
+	err := os.MkdirAll(d.keptDir(), 0o700)
+	if err == nil {
+		err = writeDurably(path, []byte(part.String()))
+	}
+	if err != nil {
+		return "", fmt.Errorf("keeping the state of root %s: %w", m.w.t.Root.Name, err)
+	}
+	text := why.Error()
+	if _, ok := errors.AsType[*engine.Told](why); !ok {
+		text = "its backend could not be reached"
+	}
+	return fmt.Sprintf("%s was applied, but its state can't be stored (%s); it is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", m.Target.Member, text, path, m.Target.Member, d.planner), nil
+}
+
+func textIn(object digest.Value, key string) string {
+	text, _ := object.Get(key).Text()
+	return text
+}
+
+// unpushed refuses an initialised root of which a state is kept that is not the present
+// one: planned from that, what exists would be made again (soundness I12). A state that
+// was pushed meanwhile is kept no longer.
+func (w *workdir) unpushed(ctx context.Context) error {
+	entries, err := os.ReadDir(w.d.keptDir())
+	if w.d.cfg.StateDir == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for kept states of root %s: %w", w.t.Root.Name, err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), w.d.keptPrefix(w.t.Member)) {
+			continue
+		}
+		if err := w.isPushed(ctx, filepath.Join(w.d.keptDir(), e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *workdir) isPushed(ctx context.Context, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("reading a kept state of root %s: %w", w.t.Root.Name, err)
+	}
+	now, err := w.pull(ctx)
+	if err != nil {
+		return err
+	}
+	if kept, err := digest.Decode(text); err != nil || !states.Same(now, kept) {
+		return engine.Tell(fmt.Errorf("root %s is not planned: an apply of a group left its state in %s of this machine, since its backend did not take it, and from the present state what exists would be made again. Push that file (%s state push), or remove it once all that it holds is in the present state", w.t.Root.Name, path, w.d.planner))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing a kept state of root %s: %w", w.t.Root.Name, err)
+	}
+	return nil
+}
