@@ -32,7 +32,7 @@ const root = "../.."
 
 func TestEveryMutantDies(t *testing.T) {
 	t.Parallel()
-	for _, group := range [][]mutant{gates, coverage, composed, grouped, resumed, deployed, fences, drivers, played} {
+	for _, group := range [][]mutant{gates, coverage, composed, grouped, decided, resumed, deployed, fences, drivers, played} {
 		for _, m := range group {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()

@@ -61,7 +61,7 @@ func draw(waves []Wave) picture {
 	p := picture{Label: "Waves of members, left to right", Told: told(waves)}
 	at := map[string]placed{}
 	for i, w := range waves {
-		x := framePad + i*(boxWidth+columnGap)
+		x := framePad + 1 + i*(boxWidth+columnGap)
 		p.Heads = append(p.Heads, head{X: x, Number: w.Number, Status: w.Status})
 		shown := w.Members
 		if len(shown) > maxBoxes {

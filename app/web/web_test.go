@@ -256,6 +256,29 @@ func TestThePictureCountsWhatItDoesNotDraw(t *testing.T) {
 	}
 }
 
+func TestThePictureFramesEachGroupInTheOrderOfDependencies(t *testing.T) {
+	t.Parallel()
+	r := report.Report{
+		Selection: graph.Selection{Waves: [][]string{{"app", "dns", "net", "web"}}},
+		Groups:    []report.Group{{Group: "net", Members: []string{"net", "app"}}, {Group: "dns", Members: []string{"dns", "web"}}},
+	}
+	for _, name := range r.Selection.Waves[0] {
+		r.Members = append(r.Members, report.Member{Member: name, Component: name})
+	}
+	p := draw(WavesOf(r, nil))
+	var names []string
+	for i, b := range p.Boxes {
+		names = append(names, b.Name)
+		f := p.Frames[i/2]
+		if b.X < f.X || b.Y < f.Y || b.X+b.W > f.X+f.W || b.Y+b.H > f.Y+f.H || f.X+f.W > p.Width || f.Y+f.H > p.Height {
+			t.Errorf("%s stands outside its group's frame %+v", b.Name, f)
+		}
+	}
+	if diff := cmp.Diff([]string{"dns", "web", "net", "app"}, names); diff != "" || len(p.Frames) != 2 || p.Frames[1].Y < p.Frames[0].Y+p.Frames[0].H {
+		t.Errorf("%s %+v", diff, p.Frames)
+	}
+}
+
 func TestTheFilterFindsByNameTypeActionAndAttribute(t *testing.T) {
 	t.Parallel()
 	doc := estate(t).ChangeSet

@@ -238,6 +238,30 @@ func TestTheNoteFitsWhateverThePlan(t *testing.T) {
 	}
 }
 
+func TestAVeryLargeApplyInWavesRoundsAndGroupsKeepsItsLineToApprove(t *testing.T) {
+	t.Parallel()
+	in := greenApply(t)
+	in.Report.ChangeSet = manyDestroys(t, 3000).Report.ChangeSet
+	inRound(t, &in, report.WaveWaiting)
+	in.Asked[0].Document = in.Report.ChangeSet
+	r := &in.Report
+	r.Green.Merges = nil
+	for i := range 200 {
+		name := fmt.Sprintf("component-%03d-%s", i, strings.Repeat("x", 60))
+		r.Members = append(r.Members, report.Member{Member: name, Component: name, Status: report.MemberBlocked, BlockedBy: "net"})
+		r.Groups = append(r.Groups, report.Group{Group: name, Wave: i, Members: []string{name, "app"}, Outcome: []report.Outcome{{Member: name, Status: report.OutcomePartial}}})
+		r.Fallbacks = append(r.Fallbacks, report.Fallback{Component: name, Kind: report.FallbackReads, Reason: strings.Repeat("because ", 60)})
+		r.Waves = append(r.Waves, report.Wave{Wave: i + 1, Gate: name, Components: []string{name}, Status: report.WaveBlocked})
+		r.Rounds = append(r.Rounds, report.Round{Round: i + 3, Gate: name, Status: report.WaveApplied, Members: []report.RoundMember{{Member: name, Reads: []report.Read{
+			{From: name, Output: name, Planned: strings.Repeat("p", 500), Now: strings.Repeat("n", 500)}}}}})
+	}
+	got := Render(in, 65_536)
+	if length(got) > 65_536 || !strings.Contains(got, "\nchant approve green-1a2b3c4d5e6f pr-apply-round-2 --plan "+digestOf(t, "abc1").String()+"\n") ||
+		!strings.Contains(got, "| wave | member |") {
+		t.Errorf("%d code points, or the line or the table is lost:\n%s", length(got), got[:min(len(got), 3000)])
+	}
+}
+
 func TestNamesThatDoNotFitAreCountedAndSmallKindsStayWhole(t *testing.T) {
 	t.Parallel()
 	got := Render(manyDestroys(t, 10_000), 65_536)
