@@ -149,6 +149,10 @@ func (h *Host) applyUntilSettled(ctx context.Context, c *checkout, stage *usecas
 			return a, err
 		}
 		in.Earlier, in.Resume = a, nil
+		if in.Wave > 1 { // which goes on with nothing else
+			r := a.ResumeRecord()
+			in.Resume = &r
+		}
 		h.progress("planning again: " + freshReason(a))
 		before = appliedBy(a, before)
 		in.Commit = a.Report.Head

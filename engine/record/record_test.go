@@ -85,7 +85,7 @@ func TestApplyRecordAndAttempt(t *testing.T) {
 	if diff := cmp.Diff(a, got, digests); diff != "" {
 		t.Errorf("apply (-want +got):\n%s", diff)
 	}
-	attempt := Attempt{Version: 1, Env: "prod", Commit: sha1, Base: sha2, Digest: plan(t, "a"), Token: "t", StartedAt: "2026-11-30T11:00:00.000Z"}
+	attempt := Attempt{Version: 1, Env: "prod", Commit: sha1, Base: sha2, Digest: plan(t, "a"), Token: "t", StartedAt: "2026-11-30T11:00:00.000Z", Rounds: map[string]int{"app": 2}}
 	again, err := ParseAttempt(attempt.JSON())
 	if err != nil {
 		t.Fatal(err)
