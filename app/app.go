@@ -67,6 +67,9 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 	}
 	kept := facts.New(s.db, time.Now)
 	drivers := newDrivers(c, wall)
+	if err := s.lookForGroups(ctx, drivers); err != nil {
+		return nil, err
+	}
 	stage := &usecase.Stage{
 		Drivers: drivers, Credentials: credentials{c, where.listedAs}, Dir: filepath.Join(c.StateDir, "runs"),
 		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString, Fault: s.fault,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/sealed"
 	"github.com/chant-bot/chant/engine/drivers/terraform"
 )
 
@@ -66,27 +68,43 @@ func (d *drivers) For(repo engine.Repo, env, binary string, kind usecase.Credent
 	if err != nil {
 		return nil, err
 	}
-	groups, err := d.grouping(made)
+	seal, err := d.groupKey()
 	if err != nil {
 		return nil, err
 	}
-	d.made[key] = groups
-	return groups, nil
-}
-
-// grouping is a driver that plans and applies several roots as one, too.
-type grouping struct {
-	*terraform.Driver
-	engine.Grouper
-}
-
-func (d *drivers) grouping(made *terraform.Driver) (usecase.Driver, error) {
-	key, err := ownKey(filepath.Join(d.config.StateDir, "groups.key"))
+	composer, err := made.Composer(seal)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := made.Grouper(key)
-	return grouping{made, groups}, err
+	d.made[key] = composer
+	return composer, nil
+}
+
+// groupKey is the key that the server seals the journals of its groups with: the one
+// that is configured, else one of its own.
+func (d *drivers) groupKey() (sealed.Key, error) {
+	if d.config.GroupKey.IsZero() {
+		return sealed.OwnKey(filepath.Join(d.config.StateDir, "groups.key"))
+	}
+	key, err := sealed.ParseKey(d.config.GroupKey.Value())
+	if err != nil {
+		return key, fmt.Errorf("groupKey: %w", err)
+	}
+	return key, nil
+}
+
+// lookForGroups tells the log which applies of groups did not end. Where their runs are
+// kept they are carried on; the next apply of their environment ends the others, or
+// says why it can't.
+func (s *Server) lookForGroups(ctx context.Context, d *drivers) error {
+	if _, err := d.groupKey(); err != nil {
+		return err
+	}
+	journals, err := filepath.Glob(filepath.Join(s.config.StateDir, "locks", "groups", "*"))
+	for _, path := range journals {
+		s.log.WarnContext(ctx, "an apply of a group did not end", "journal", path)
+	}
+	return err
 }
 
 func (d *drivers) settings(repo engine.Repo, env, binary string, kind usecase.CredentialKind) terraform.Config {

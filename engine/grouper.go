@@ -22,6 +22,17 @@ type Grouper interface {
 	// RecoverGroup ends what an apply that this process did not see end left
 	// undone, and tells how it went: found is false when nothing was applied.
 	RecoverGroup(ctx context.Context, p PlannedGroup) (out GroupOutcome, found bool, err error)
+	// Unended are the applies of groups, of whatever a driver like this one applies
+	// to, that did not give every member its state: those that are under way, and
+	// those that nobody works on any more.
+	Unended() ([]UnendedGroup, error)
+}
+
+// UnendedGroup is an apply of a group that did not end.
+type UnendedGroup struct {
+	Journal string // where its states are kept, for people
+	Memo    []byte // as in its target
+	Err     error  // why it can't be read; then there is no Memo
 }
 
 // GroupTarget is what the members of one group are planned from and applied to.
@@ -32,6 +43,8 @@ type GroupTarget struct {
 	Members []GroupMember `json:"members"`
 	// RunDir is a private directory of this run and group, outside the worktree.
 	RunDir string `json:"runDir"`
+	// Memo is kept while it is applied: what the caller needs to recover it.
+	Memo []byte `json:"-"`
 	// Ready is asked as Target.Ready is; those of the members are not.
 	Ready func() error `json:"-"`
 }

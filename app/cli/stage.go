@@ -21,6 +21,7 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/sealed"
 	"github.com/chant-bot/chant/engine/drivers/terraform"
 )
 
@@ -47,7 +48,7 @@ func (h *Host) stageWith(ctx context.Context, c *checkout, o RunOptions, default
 	}
 	d := &drivers{
 		options: o, state: c.state, wall: wall, pool: exec.NewPool(runtime.NumCPU()), env: h.plainEnv(),
-		made: map[string]*terraform.Driver{},
+		made: map[string]usecase.Driver{},
 	}
 	d.readable = namedFiles(slices.Concat(d.env, credentials))
 	for _, dir := range o.Writable {
@@ -93,7 +94,7 @@ type drivers struct {
 	env      []string
 
 	mu   sync.Mutex
-	made map[string]*terraform.Driver
+	made map[string]usecase.Driver
 }
 
 // notIsolated tells that nothing stands between planned code and this process.
@@ -131,8 +132,16 @@ func (d *drivers) For(_ engine.Repo, env, binary string, kind usecase.Credential
 	if err != nil {
 		return nil, err
 	}
-	d.made[key] = made
-	return made, nil
+	seal, err := sealed.OwnKey(filepath.Join(d.state, "groups.key"))
+	if err != nil {
+		return nil, err
+	}
+	composer, err := made.Composer(seal)
+	if err != nil {
+		return nil, err
+	}
+	d.made[key] = composer
+	return composer, nil
 }
 
 // cacheDir keeps downloaded providers, apart for what plans and what applies: the
@@ -239,5 +248,9 @@ func (c *checkout) runDir() (dir string, remove func(), err error) {
 	if err := os.Mkdir(dir, 0o711); err != nil { //nolint:gosec // a directory
 		return "", nil, fmt.Errorf("making the directory of the run: %w", err)
 	}
-	return dir, func() { _ = git.RemoveWorktree(dir) }, nil
+	return dir, func() {
+		if !terraform.UnsettledIn(filepath.Join(dir, "groups")) { // else it holds states still
+			_ = git.RemoveWorktree(dir)
+		}
+	}, nil
 }

@@ -35,6 +35,7 @@ type Config struct {
 	Isolation      string          `yaml:"isolation" help:"Wall around code of a repository: auto takes the first that works of bwrap, systemd and user; none means no wall and must be said."`
 	WritablePaths  []string        `yaml:"writablePaths" help:"Absolute paths outside the worktree that planned code may write, such as a local state directory. Never the state directory."`
 	ProviderMirror string          `yaml:"providerMirror" help:"Absolute path of a directory of providers, laid out as the planner's filesystem mirror, which is then the only place they come from. Empty: each from its registry."`
+	GroupKey       Secret          `yaml:"groupKey" help:"Key of 64 hexadecimal digits that seals what is kept of an apply of a group while it is under way. Empty: one of our own, in the state directory."`
 	Workers        int             `yaml:"workers" help:"Plans that run at the same time, and as many applies beside them."`
 	Terraform      string          `yaml:"terraform" help:"terraform or tofu: a name on PATH or an absolute path."`
 	Deliveries     Deliveries      `yaml:"deliveries" help:"What is kept of webhook deliveries."`

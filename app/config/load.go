@@ -182,6 +182,7 @@ func (c *Config) secrets(secret func(key string, s *Secret)) {
 	secret("pages.token", &c.Pages.Token)
 	secret("reports.token", &c.Reports.Token)
 	secret("databasePassword", &c.DBPassword)
+	secret("groupKey", &c.GroupKey)
 	for _, f := range c.all() {
 		secret(f.Key+".privateKey", &f.PrivateKey)
 		secret(f.Key+".token", &f.Token)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -159,11 +158,8 @@ func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept us
 	return a, j, nil
 }
 
-// The directories in a run's that have a supervised apply, of members and of groups.
-const (
-	supervised = "members/*/apply"
-	groups     = "groups/*"
-)
+// supervised matches the directories of supervised applies in a run's.
+const supervised = "members/*/apply"
 
 // dropRun removes the directory of a run, unless something that it started still
 // lives: an orphan needs its files, and its locks keep others away from them. Nor does
@@ -178,8 +174,7 @@ func dropRun(dir string) {
 			return
 		}
 	}
-	started, _ = filepath.Glob(filepath.Join(dir, groups)) // as above
-	if slices.ContainsFunc(started, terraform.Unsettled) {
+	if terraform.UnsettledIn(filepath.Join(dir, "groups")) {
 		return
 	}
 	// What is left is removed at the next start.

@@ -302,3 +302,35 @@ func TestAJournalWithoutItsKeyWaits(t *testing.T) {
 		t.Errorf("terraform applied %d times, want once", n)
 	}
 }
+
+// The database is gone, and with it the run: the next apply of the environment gives
+// the members of the group their states before it plans, under a key that the operator
+// keeps (soundness I12).
+func TestAJournalNobodyWorksOnIsEndedByTheNextApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, grouped(), settings{more: "groupKey: env:GROUP_KEY\n", env: []string{"GROUP_KEY=" + strings.Repeat("5a", 32)}})
+	w.start()
+	pr := w.changeBoth("two")
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	applied := w.tool.at(t, "apply", "end")
+	w.green(merge)
+	applied.wait(w.ctx)
+	w.server.kill()
+	applied.release()
+	for _, file := range must(filepath.Glob(filepath.Join(w.Dir, "server", "chant.db*")))(t) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start()
+	w.awaitLog("an apply of a group did not end")
+	w.green(merge)
+	w.awaitStatus(merge, "chant/apply", "success", "nothing to apply")
+	w.holds("net", "two")
+	w.holds("app", "reads two")
+	w.eachOnce("net", "app")
+	if n := w.tool.runs("apply"); n != 1 {
+		t.Errorf("terraform applied %d times, want once", n)
+	}
+}

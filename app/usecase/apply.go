@@ -209,6 +209,9 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 	if err == nil {
 		var proj project.Project
 		if proj, err = findProject(checkout.Workspace, in.Member); err == nil {
+			err = st.endGroups(ctx, in, t.policy.Env, proj)
+		}
+		if err == nil {
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
 				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
 				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,

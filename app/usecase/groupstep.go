@@ -2,6 +2,7 @@ package usecase
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,7 +148,9 @@ func (ex *execution) groupPlan(g *GroupPlan) (engine.Grouper, engine.PlannedGrou
 	}
 	plan := g.Planned
 	var err error
-	plan.Target, err = ex.planInput().groupTarget(g, targets)
+	if plan.Target, err = ex.planInput().groupTarget(g, targets); err == nil {
+		plan.Target.Memo, err = json.Marshal(groupMemo{Member: ex.in.Member, Commit: ex.apply.State.Commit, Plan: g})
+	}
 	return grouper, plan, err
 }
 

@@ -42,6 +42,21 @@ func (d *Driver) Grouper(key sealed.Key) (*Grouper, error) {
 	return &Grouper{d: d, key: key, passed: func(string) {}}, nil
 }
 
+// Composer is a driver that plans and applies several roots as one, too.
+type Composer struct {
+	*Driver
+	engine.Grouper
+}
+
+// Composer makes one of the driver. The key is as for Grouper.
+func (d *Driver) Composer(key sealed.Key) (*Composer, error) {
+	g, err := d.Grouper(key)
+	if err != nil {
+		return nil, err
+	}
+	return &Composer{d, g}, nil
+}
+
 // group is one group's directories, opened for a few runs of the tool.
 type group struct {
 	g       *Grouper

@@ -175,7 +175,7 @@ func notStarted(p engine.PlannedGroup, why string) engine.GroupOutcome {
 // pullAll pulls the states under their locks into a journal to be. moved says
 // which one is not the state that was planned from.
 func (grp *group) pullAll(ctx context.Context, p engine.PlannedGroup) (j journaled, moved string, err error) {
-	j = journaled{Group: grp.t.Group, RunDir: grp.t.RunDir, Members: make([]journaledMember, len(grp.members))}
+	j = journaled{Group: grp.t.Group, RunDir: grp.t.RunDir, Memo: grp.t.Memo, Members: make([]journaledMember, len(grp.members))}
 	err = grp.each(func(m *member) error {
 		i := m.at
 		config, err := composed.ReadConfig(m.w.tree.FS(), []composed.Module{{Path: filepath.ToSlash(m.w.rel), Root: true}}, m.w.d.planner)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -24,6 +25,7 @@ import (
 type journaled struct {
 	Group   string            `json:"group"`
 	RunDir  string            `json:"runDir"` // in which the joined state is during the apply
+	Memo    []byte            `json:"memo"`   // the caller's
 	Members []journaledMember `json:"members"`
 	// Joined is the joined state once the apply ended, absent before.
 	Joined digest.Value `json:"joined,omitzero"`
@@ -66,10 +68,34 @@ type journal struct {
 }
 
 // journal is where that of a group's run is. Groups with one run directory are
-// one.
+// one. Its name begins with its scope's, so that it can be told without the key.
 func (g *Grouper) journal(t engine.GroupTarget) journal {
-	name := sha256.Sum256([]byte(g.d.cfg.Scope + "\x00" + t.RunDir))
-	return journal{g.key, filepath.Join(g.d.cfg.StateDir, "groups", hex.EncodeToString(name[:16]))}
+	name := sha256.Sum256([]byte(t.RunDir))
+	return journal{g.key, filepath.Join(g.journals(), g.scope()+hex.EncodeToString(name[:16]))}
+}
+
+func (g *Grouper) journals() string { return filepath.Join(g.d.cfg.StateDir, "groups") }
+
+func (g *Grouper) scope() string {
+	name := sha256.Sum256([]byte(g.d.cfg.Scope))
+	return hex.EncodeToString(name[:8]) + "-"
+}
+
+// Unended implements engine.Grouper.
+func (g *Grouper) Unended() ([]engine.UnendedGroup, error) {
+	paths, err := filepath.Glob(filepath.Join(g.journals(), g.scope()+"*"))
+	if err != nil {
+		return nil, fmt.Errorf("looking for journals of groups: %w", err)
+	}
+	var out []engine.UnendedGroup
+	for _, path := range paths {
+		one := engine.UnendedGroup{Journal: path}
+		content, begun, err := journal{g.key, path}.read()
+		if one.Memo, one.Err = content.Memo, err; begun || err != nil {
+			out = append(out, one)
+		}
+	}
+	return out, nil
 }
 
 func (j journal) write(content journaled) error {
@@ -98,9 +124,15 @@ func (j journal) read() (content journaled, begun bool, err error) {
 	return content, true, nil
 }
 
-// Unsettled tells that an apply of a group began in a run directory, and that its
+// UnsettledIn tells that any of the groups in a directory of runs is unsettled.
+func UnsettledIn(dir string) bool {
+	runs, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is well formed
+	return slices.ContainsFunc(runs, unsettled)
+}
+
+// unsettled tells that an apply of a group began in a run directory, and that its
 // members do not all have their states: the joined state may be nowhere else.
-func Unsettled(runDir string) bool {
+func unsettled(runDir string) bool {
 	st, err := exec.Recover(filepath.Join(runDir, applyDir))
 	begun := err == nil && st.State != exec.None
 	return begun && isGone(filepath.Join(runDir, outcomeFile))

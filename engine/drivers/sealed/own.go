@@ -1,4 +1,4 @@
-package app
+package sealed
 
 import (
 	"crypto/rand"
@@ -8,26 +8,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/chant-bot/chant/engine/drivers/sealed"
 )
 
-// ownKey reads the key that the server seals the journals of its groups with, and
-// makes it at the first start. It lies in the server's own directory, as the journals
-// do: it keeps states out of copies of them, not from who reads that directory.
-func ownKey(path string) (sealed.Key, error) {
+// OwnKey reads the key in a file, and makes it where there is none. Beside what it seals
+// it keeps that from who has copies of it, and not from who reads the directory.
+func OwnKey(path string) (Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = makeKey(path)
+		text, err = makeKeyFile(path)
 	}
 	if err != nil {
-		return sealed.Key{}, fmt.Errorf("the key for the journals of groups: %w", err)
+		return Key{}, fmt.Errorf("a key of our own: %w", err)
 	}
-	return sealed.ParseKey(text)
+	return ParseKey(text)
 }
 
-// makeKey writes a key in one step, and takes another's who was first.
-func makeKey(path string) ([]byte, error) {
+// makeKeyFile writes a key in one step, and takes another's who was first.
+func makeKeyFile(path string) ([]byte, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return nil, err

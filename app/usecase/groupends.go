@@ -1,0 +1,117 @@
+package usecase
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
+)
+
+// groupMemo is what the journal of a group's apply keeps for whoever has to end it
+// without the apply that it was part of.
+type groupMemo struct {
+	Member string     `json:"member,omitempty"` // of the workspace
+	Commit string     `json:"commit"`
+	Plan   *GroupPlan `json:"plan"`
+}
+
+// endGroups ends the applies of groups that nobody works on any more, since the lease
+// of the environment is held: what they applied is in no state yet, and a plan made now
+// would make it again (soundness I12). Where one can't be ended nothing is planned.
+func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, proj project.Project) error {
+	driver, err := st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply)
+	if err != nil {
+		return err
+	}
+	grouper, can := driver.(engine.Grouper)
+	if !can {
+		return nil
+	}
+	left, err := grouper.Unended()
+	if err != nil {
+		return err
+	}
+	for _, u := range left {
+		var memo groupMemo
+		if u.Err == nil {
+			u.Err = json.Unmarshal(u.Memo, &memo)
+		}
+		if u.Err != nil {
+			return refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", u.Err, u.Journal)
+		}
+		if memo.Member != in.Member {
+			continue // another lease's
+		}
+		if err := st.endGroup(ctx, in, env, memo); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return refusef("the apply of %s at commit %s did not end, and its members can't be given their states: %s. They are in %s", memo.Plan, short(memo.Commit), st.Words(ctx, err), u.Journal)
+		}
+	}
+	return nil
+}
+
+// endGroup ends one, in a checkout of the commit that was applied.
+func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, memo groupMemo) error {
+	checkout, err := in.Site.Checkout(ctx, memo.Commit, filepath.Join(in.Dir, "group-"+st.NewID()))
+	if err != nil {
+		return err
+	}
+	proj, err := findProject(checkout.Workspace, in.Member)
+	if err != nil {
+		return err
+	}
+	driver, err := st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply)
+	if err != nil {
+		return err
+	}
+	credentials, err := st.Credentials.For(ctx, in.Site.Repo, env.Name, ForApply)
+	if err != nil {
+		return fmt.Errorf("apply credentials of env %s: %w", env.Name, err)
+	}
+	plan := PlanInput{Site: in.Site, Checkout: checkout, Project: proj, Env: env, RunDir: in.Dir}
+	if plan.trees, err = st.newTrees(checkout, driver, in.Dir, "ending"); err != nil {
+		return err
+	}
+	targets := make([]engine.Target, len(memo.Plan.Members))
+	for i, name := range memo.Plan.Members {
+		step, err := stepOf(proj, name)
+		if err != nil {
+			return err
+		}
+		if targets[i], err = plan.bareTarget(step, nil, credentials); err != nil {
+			return err
+		}
+	}
+	planned := memo.Plan.Planned
+	if planned.Target, err = plan.groupTarget(memo.Plan, targets); err != nil {
+		return err
+	}
+	outcome, _, err := driver.(engine.Grouper).RecoverGroup(ctx, planned) //nolint:forcetypeassert // every driver of the stage has groups, or none
+	if err != nil {
+		return err
+	}
+	if in.Progress != nil {
+		for _, m := range outcome.Members {
+			in.Progress(fmt.Sprintf("an earlier apply of %s is ended: %s", m.Member, strings.TrimSuffix(string(m.Status)+": "+m.Error, ": ")))
+		}
+	}
+	return nil
+}
+
+// stepOf is the step that plans a member.
+func stepOf(proj project.Project, member string) (project.Step, error) {
+	for _, c := range proj.Components {
+		for _, s := range c.Steps() {
+			if s.RootOf() != "" && memberName(c, s) == member {
+				return s, nil
+			}
+		}
+	}
+	return project.Step{}, refusef("no component has the root %s", member)
+}
