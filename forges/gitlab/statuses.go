@@ -37,9 +37,26 @@ func (c *Conn) SetStatus(ctx context.Context, repo engine.Repo, sha string, s fo
 		return err
 	}
 	for _, state := range steps(newest(own, s.Context), s) {
-		if err := c.postStatus(ctx, pid, sha, at, state, s); err != nil {
+		err := c.postStatus(ctx, pid, sha, at, state, s)
+		if refused, ok := errors.AsType[*forges.Rejected](err); ok && strings.Contains(refused.Message, "Cannot transition status") {
+			return c.anotherWrote(ctx, repo, sha, s)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// anotherWrote tells what a write came to that another of ours was faster than: it
+// said the same, or something that the next try starts from.
+func (c *Conn) anotherWrote(ctx context.Context, repo engine.Repo, sha string, s forges.Status) error {
+	own, err := c.ownStatuses(ctx, repo, sha, s.Context)
+	if err != nil {
+		return err
+	}
+	if len(steps(newest(own, s.Context), s)) > 0 {
+		return fmt.Errorf("setting status %s on %s: another status was set at the same moment", s.Context, sha)
 	}
 	return nil
 }
@@ -188,10 +205,6 @@ func (c *Conn) postStatus(ctx context.Context, pid int64, sha string, at pipelin
 	}
 	what := fmt.Sprintf("setting status %s on %s", s.Context, sha)
 	made, err := answered[*gogitlab.CommitStatus](what, needsStatus)(c.client.Commits.SetCommitStatus(pid, sha, body, with(ctx)))
-	var refused *forges.Rejected
-	if errors.As(err, &refused) && strings.Contains(refused.Message, "Cannot transition status") {
-		return nil // somebody else of ours was first
-	}
 	if err != nil {
 		return err
 	}
