@@ -23,6 +23,11 @@ func (noMemory) Post(context.Context, engine.Repo, string) (usecase.Post, bool, 
 // SavePost keeps nothing.
 func (noMemory) SavePost(context.Context, engine.Repo, string, usecase.Post) error { return nil }
 
+// ClaimPost lets everybody post.
+func (noMemory) ClaimPost(context.Context, engine.Repo, string, usecase.Post) (bool, error) {
+	return true, nil
+}
+
 // planNote is what the note of a planned pull request shows.
 func (h *Host) planNote(j job, p plannedPull) note.Input {
 	in := note.Input{

@@ -197,11 +197,22 @@ func (f *Facts) Post(ctx context.Context, repo engine.Repo, target string) (usec
 	return usecase.Post{Hash: p.Hash, RemoteID: p.RemoteID}, err == nil, err
 }
 
-// SavePost implements usecase.Posts.
+// SavePost implements usecase.Posts. It waits for no disk: what a power cut takes of
+// it stands on the forge, where a note is found by its marker, and a status set
+// twice is harmless.
 func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p usecase.Post) error {
-	return f.DB.InTx(ctx, func(tx *sql.Tx) error {
+	return f.DB.InLazyTx(ctx, func(tx *sql.Tx) error {
 		return f.Said.Put(ctx, tx, repo.Key(), target, store.Post{Hash: p.Hash, RemoteID: p.RemoteID, PostedAt: f.Now()})
 	})
+}
+
+// ClaimPost implements usecase.Posts.
+func (f *Facts) ClaimPost(ctx context.Context, repo engine.Repo, target string, p usecase.Post) (claimed bool, err error) {
+	err = f.DB.InTx(ctx, func(tx *sql.Tx) error {
+		claimed, err = f.Said.Claim(ctx, tx, repo.Key(), target, store.Post{Hash: p.Hash, PostedAt: f.Now()})
+		return err
+	})
+	return claimed, err
 }
 
 // Audit implements usecase.Audit.

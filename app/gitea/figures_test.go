@@ -21,7 +21,7 @@ import (
 // and show take by hand. It asserts no time: other things run beside tests.
 func TestANoteFollowsItsDelivery(t *testing.T) {
 	const rounds = 3
-	for _, roots := range []int{1, 10} {
+	for _, roots := range []int{1, 10, 50} {
 		t.Run(fmt.Sprintf("%d roots", roots), func(t *testing.T) {
 			dir := t.TempDir()
 			w := newWorld(t, dir, manyRoots(t, dir, roots))

@@ -30,6 +30,8 @@ func (p Post) unanswered() bool { return strings.HasPrefix(p.Hash, unanswered) }
 type Posts interface {
 	Post(ctx context.Context, repo engine.Repo, target string) (Post, bool, error)
 	SavePost(ctx context.Context, repo engine.Repo, target string, p Post) error
+	// ClaimPost is SavePost where there is no post yet, and tells whether it was.
+	ClaimPost(ctx context.Context, repo engine.Repo, target string, p Post) (bool, error)
 }
 
 // Poster says things on a forge, each once.
@@ -130,13 +132,27 @@ func (p *Poster) Note(ctx context.Context, site *Site, number int, marker string
 }
 
 // Once writes a comment that is never edited and never written a second time,
-// on whatever pull request it was due first. Its marker names what it says.
+// on whatever pull request it was due first. Its marker names what it says. The
+// pull request that claims it writes it, after a crash too: several may carry what
+// it is about, and are settled side by side.
 func (p *Poster) Once(ctx context.Context, site *Site, number int, marker, body string) error {
 	target := "once:" + marker
-	if last, found, err := p.Posts.Post(ctx, site.Repo, target); err != nil || found && !last.unanswered() {
+	last, found, err := p.Posts.Post(ctx, site.Repo, target)
+	if err != nil || found && !last.unanswered() {
 		return err
 	}
-	return p.written(ctx, site, number, target, marker, marker+"\n"+body, nil)
+	body = marker + "\n" + body
+	claim := fmt.Sprintf("%s#%d:", unanswered, number)
+	if !found {
+		found, err = p.Posts.ClaimPost(ctx, site.Repo, target, Post{Hash: claim + hashOf(body)})
+		if err != nil || !found {
+			return err
+		}
+	} else if strings.HasPrefix(last.Hash, unanswered+"#") && !strings.HasPrefix(last.Hash, claim) {
+		return nil // another pull request's
+	}
+	made, err := p.write(ctx, site, number, marker, body, 0)
+	return p.keep(ctx, site, target, fmt.Sprintf("writing a comment on #%d", number), hashOf(body), last, made, err)
 }
 
 // written brings a comment of ours to a body; shorter may be nil.

@@ -43,6 +43,9 @@ func (unsaid) Post(context.Context, engine.Repo, string) (Post, bool, error) {
 	return Post{}, false, nil
 }
 func (unsaid) SavePost(context.Context, engine.Repo, string, Post) error { return nil }
+func (unsaid) ClaimPost(context.Context, engine.Repo, string, Post) (bool, error) {
+	return true, nil
+}
 
 // A queue waits for every status that the branch it merges to requires, and the
 // forge does not say which branch that is. Who can make a delivery name a commit

@@ -100,6 +100,14 @@ func (k saidBefore) SavePost(_ context.Context, _ engine.Repo, target string, p 
 	return nil
 }
 
+func (k saidBefore) ClaimPost(_ context.Context, _ engine.Repo, target string, p Post) (bool, error) {
+	if _, found := k[target]; found {
+		return false, nil
+	}
+	k[target] = p
+	return true, nil
+}
+
 func TestAMergeThatWasRecordedIsNotSaidToWaitWhileANewerOneDoes(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)

@@ -9,6 +9,34 @@ import (
 	"context"
 )
 
+const claimPost = `-- name: ClaimPost :execrows
+INSERT INTO posts (repo_key, target, hash, remote_id, posted_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (repo_key, target) DO NOTHING
+`
+
+type ClaimPostParams struct {
+	RepoKey  string
+	Target   string
+	Hash     string
+	RemoteID int64
+	PostedAt int64
+}
+
+func (q *Queries) ClaimPost(ctx context.Context, db DBTX, arg ClaimPostParams) (int64, error) {
+	result, err := db.ExecContext(ctx, claimPost,
+		arg.RepoKey,
+		arg.Target,
+		arg.Hash,
+		arg.RemoteID,
+		arg.PostedAt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deletePost = `-- name: DeletePost :exec
 DELETE FROM posts WHERE repo_key = $1 AND target = $2
 `

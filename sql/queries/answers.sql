@@ -7,6 +7,11 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (repo_key, target) DO UPDATE SET
     hash = excluded.hash, remote_id = excluded.remote_id, posted_at = excluded.posted_at;
 
+-- name: ClaimPost :execrows
+INSERT INTO posts (repo_key, target, hash, remote_id, posted_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (repo_key, target) DO NOTHING;
+
 -- name: DeletePost :exec
 DELETE FROM posts WHERE repo_key = $1 AND target = $2;
 

@@ -44,6 +44,17 @@ func (s Posts) Put(ctx context.Context, on Conn, repoKey, target string, p Post)
 	return nil
 }
 
+// Claim is Put where nothing was posted on the target, and tells whether it was.
+func (s Posts) Claim(ctx context.Context, on Conn, repoKey, target string, p Post) (bool, error) {
+	made, err := new(db.Queries).ClaimPost(ctx, on, db.ClaimPostParams{
+		RepoKey: repoKey, Target: target, Hash: p.Hash, RemoteID: p.RemoteID, PostedAt: millis(p.PostedAt),
+	})
+	if err != nil {
+		return false, fmt.Errorf("claiming the post %s: %w", target, err)
+	}
+	return made == 1, nil
+}
+
 // Forget drops a post that is gone from the forge.
 func (s Posts) Forget(ctx context.Context, on Conn, repoKey, target string) error {
 	if err := new(db.Queries).DeletePost(ctx, on, db.DeletePostParams{RepoKey: repoKey, Target: target}); err != nil {

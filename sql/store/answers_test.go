@@ -53,11 +53,19 @@ func TestTheLastPostOnATargetIsRemembered(t *testing.T) {
 				t.Error(diff)
 			}
 		}
+		if must[bool](t)(s.Claim(t.Context(), d.Write, repoKey, "note:7", store.Post{Hash: "h3"})) {
+			t.Error("what was posted was claimed")
+		}
 		if err := s.Forget(t.Context(), d.Write, repoKey, "note:7"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(t.Context(), repoKey, "note:7"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("after forgetting: %v", err)
+		}
+		for _, want := range []bool{true, false} {
+			if got := must[bool](t)(s.Claim(t.Context(), d.Write, repoKey, "note:7", store.Post{Hash: "h4"})); got != want {
+				t.Errorf("claimed %v, want %v", got, want)
+			}
 		}
 	})
 }
