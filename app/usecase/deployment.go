@@ -241,7 +241,8 @@ func (d *Deployment) Deploy(ctx context.Context, do func() error) error {
 	return err
 }
 
-// begin has the deployment run under a lease that is held.
+// begin has the deployment run under a lease that is held, once every root has the state
+// that an apply before left it.
 func (d *Deployment) begin(ctx context.Context, held *lease.Lease) error {
 	d.lease = held
 	for _, side := range []struct {
@@ -255,7 +256,7 @@ func (d *Deployment) begin(ctx context.Context, held *lease.Lease) error {
 		*side.to = made
 	}
 	d.doing.trees.written = d.planning.trees.dir
-	return nil
+	return d.endGroups(ctx, ApplyInput{Site: d.in.Site, Env: d.in.Env, Member: d.in.Member, Dir: d.in.Dir, Progress: d.in.Progress}, d.policy.Env, d.project)
 }
 
 func (d *Deployment) side(ctx context.Context, kind CredentialKind) (deploySide, error) {

@@ -134,7 +134,10 @@ func UnsettledIn(dir string) bool {
 // members do not all have their states: the joined state may be nowhere else.
 func unsettled(runDir string) bool {
 	st, err := exec.Recover(filepath.Join(runDir, applyDir))
-	begun := err == nil && st.State != exec.None
+	begun := st.State != exec.None
+	if err != nil { // of any other there is no telling
+		begun = !errors.Is(err, exec.ErrNotStarted)
+	}
 	return begun && isGone(filepath.Join(runDir, outcomeFile))
 }
 
