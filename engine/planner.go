@@ -23,6 +23,10 @@ type Target struct {
 	Own  []string `json:"own"`
 	// Vars are the step's variables with every reference resolved.
 	Vars map[string]digest.Value `json:"vars"`
+	// Secrets are the sensitive outputs of others among the values of Vars, to which
+	// the planner's own code sees them as plain values: the part of a plan made with any
+	// shows no attribute, and no line of it or of its apply shows one of them.
+	Secrets []digest.Value `json:"-"`
 	// Credentials are KEY=VALUE pairs of exactly one set, plan or apply, never
 	// both (soundness, walls).
 	Credentials []string `json:"credentials"`

@@ -271,6 +271,9 @@ func (ex *execution) step(ctx context.Context, member string) error {
 	if err != nil {
 		return err
 	}
+	if target.Secrets, err = ex.secrets(ctx, planned); err != nil {
+		return err
+	}
 	// It may wait long for a free place, and a holder that can't renew starts no
 	// new step (pr-loop §9).
 	var lost error
@@ -344,6 +347,21 @@ func (ex *execution) movedInputs(ctx context.Context, m *PlannedMember) ([]run.I
 		}
 	}
 	return moved, nil
+}
+
+// secrets are the sensitive values that a member was planned with.
+func (ex *execution) secrets(ctx context.Context, m *PlannedMember) ([]digest.Value, error) {
+	var secrets []digest.Value
+	for _, read := range m.Reads {
+		now, sensitive, err := ex.current(ctx, read.From, read.Output)
+		if err != nil {
+			return nil, err
+		}
+		if sensitive {
+			secrets = append(secrets, now)
+		}
+	}
+	return secrets, nil
 }
 
 // current is an output as it stands now: from the apply that just ended in this

@@ -24,6 +24,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 	if err != nil {
 		return err
 	}
+	target.Secrets = sensitiveReads(m, d.outputValues())
 	target.Destroy = d.own != nil && d.own.ends
 	d.say("planning %s", m.name)
 	planned, err := d.planning.driver.Plan(ctx, target, func(string) {})
@@ -92,7 +93,7 @@ func (r *componentRun) applyStep(ctx context.Context, m *member) (map[string]eng
 	if err != nil {
 		return nil, err
 	}
-	target.RunDir, target.Ready = plan.Target.RunDir, d.lease.Live
+	target.RunDir, target.Ready, target.Secrets = plan.Target.RunDir, d.lease.Live, plan.Target.Secrets
 	plan.Target = target
 	d.say("applying %s", m.name)
 	r.note(func() { r.started = true })

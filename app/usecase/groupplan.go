@@ -30,6 +30,7 @@ func (p *planner) planGroup(ctx context.Context, g compose.Group) *plannedGroup 
 		vars, err := p.resolveInGroup(m, g, one.plan)
 		if err == nil {
 			targets[i], err = p.in.bareTarget(m.step, vars, p.credentials)
+			targets[i].Secrets = sensitiveReads(m, p.outside(g))
 		}
 		if err != nil {
 			one.refused[name] = compose.Refusal{Kind: report.FallbackReads, Reason: p.Words(ctx, err)}
@@ -94,10 +95,7 @@ func (one *plannedGroup) take(planned engine.PlannedGroup, p *planner, g compose
 // resolveInGroup resolves a member's step as far as its values come from outside the
 // group, and notes what it reads within.
 func (p *planner) resolveInGroup(m *member, g compose.Group, plan *GroupPlan) (map[string]digest.Value, error) {
-	outside := maps.Clone(p.outputs)
-	for _, name := range g.Members {
-		delete(outside, name)
-	}
+	outside := p.outside(g)
 	for _, read := range m.component.Reads() {
 		if err := p.outputErr[read.Component]; err != nil && !slices.Contains(g.Members, read.Component) {
 			return nil, err
@@ -123,6 +121,15 @@ func (p *planner) resolveInGroup(m *member, g compose.Group, plan *GroupPlan) (m
 		}
 	}
 	return values, nil
+}
+
+// outside are the outputs that stand of components outside a group.
+func (p *planner) outside(g compose.Group) map[string]map[string]engine.Output {
+	outputs := maps.Clone(p.outputs)
+	for _, name := range g.Members {
+		delete(outputs, name)
+	}
+	return outputs
 }
 
 // groupTarget is what the driver plans or applies, all members in one worktree.

@@ -98,6 +98,11 @@ func (ex *execution) applyGroup(ctx context.Context, g *GroupPlan) error {
 	if err != nil {
 		return err
 	}
+	for i, name := range g.Members {
+		if plan.Target.Members[i].Target.Secrets, err = ex.secrets(ctx, ex.pass.Set.Members[name]); err != nil {
+			return err
+		}
+	}
 	ex.say("applying %s", g)
 	var lost error
 	plan.Target.Ready = func() error { lost = ex.lease.Live(); return lost }

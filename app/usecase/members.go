@@ -363,6 +363,7 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
+	target.Secrets = sensitiveReads(m, p.outputs)
 	planned, err := p.driver.Plan(ctx, target, func(string) {})
 	if err != nil {
 		return err

@@ -130,6 +130,20 @@ func lookup(outputs map[string]engine.Output, path string) (digest.Value, bool) 
 	return v, out.Sensitive
 }
 
+// sensitiveReads are the sensitive outputs among those that a step reads.
+func sensitiveReads(m *member, outputs map[string]map[string]engine.Output) []digest.Value {
+	var secrets []digest.Value
+	for _, read := range m.component.Reads() {
+		if read.Source != project.FromOutput || read.Step != m.index {
+			continue
+		}
+		if value, sensitive := lookup(outputs[read.Component], read.Output); sensitive {
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
+}
+
 func plainValues(outputs map[string]map[string]engine.Output) map[string]map[string]digest.Value {
 	plain := make(map[string]map[string]digest.Value, len(outputs))
 	for component, outs := range outputs {

@@ -65,6 +65,8 @@ type group struct {
 	members []*member
 	sink    engine.Sink // nil: nothing is shown
 	names   *strings.Replacer
+	// hides are the members that may show a secret, by name, as far as it is known.
+	hides map[string]bool
 }
 
 // member is one member of an opened group.

@@ -524,11 +524,32 @@ func TestAGroupOfAWorkspaceKeepsItsStatesThere(t *testing.T) {
 	}
 }
 
+// What reads a secret, or hands it on unmarked, shows none of its attributes, and its
+// provisioners say nothing (pr-loop decision 9).
 func TestWhatReadsASecretIsHidden(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, groupRoots())
+	files := groupRoots()
+	files["roots/app/main.tf"] = strings.Replace(files["roots/app/main.tf"], "  input ", `  provisioner "local-exec" {
+    command     = "echo told ${self.input}"
+    working_dir = "/"
+  }
+  input `, 1)
+	files["roots/edge/main.tf"] = backend + `
+variable "apps" { type = list(string) }
+resource "terraform_data" "edge" {
+  input = join(" ", var.apps)
+  lifecycle {
+    postcondition {
+      condition     = self.input != "never"
+      error_message = "not this"
+    }
+  }
+}
+`
+	s := newSite(t, files)
 	target := s.netAndApp()
 	target.Members[1].Reads = []engine.GroupRead{reads("net", "secret", "net")}
+	target.Members = append(target.Members, s.member("edge", "", reads("app", "apps", "apps")))
 	g := s.grouper()
 	s.applyGroup(g, s.planGroup(g, target))
 	s.write(s.checkout, map[string]string{"roots/net/net.auto.tfvars": `cidr = "10.9.0.0/16"` + "\n"})
@@ -540,6 +561,53 @@ func TestWhatReadsASecretIsHidden(t *testing.T) {
 		}
 	}
 	if s.applyGroup(g, p); strings.Contains(s.lines.text(), "hidden-") {
+		t.Errorf("the log shows it:\n%s", s.lines.text())
+	}
+	// One that fails over it.
+	s.write(s.checkout, map[string]string{
+		"roots/net/net.auto.tfvars": `cidr = "10.10.0.0/16"` + "\n", "roots/edge/main.tf": strings.Replace(files["roots/edge/main.tf"], `self.input != "never"`, `self.input == "never"`, 1),
+	})
+	target.RunDir = shortDir(t)
+	if out := s.applyGroup(g, s.planGroup(g, target)); !strings.Contains(out.Error, "not this") || strings.Contains(out.Error, "hidden-") {
+		t.Errorf("its failure says %q", out.Error)
+	}
+}
+
+// A value from outside that is a secret is one in a plan of a root alone, too: it is not
+// shown, and what is approved is the plan with it.
+func TestAPlanWithASecretShowsNone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": backend + `
+variable "from" { type = string }
+resource "terraform_data" "net" {
+  input = "reads ${var.from}"
+  provisioner "local-exec" { command = "echo told ${self.input}" }
+}
+output "again" { value = var.from }
+`})
+	d := s.driver()
+	digests := map[string]bool{}
+	for _, secret := range []string{"hidden-one", "hidden-two"} {
+		value := digest.StringOf(secret)
+		s.target.Vars = map[string]digest.Value{"from": value}
+		s.target.Secrets = []digest.Value{value}
+		s.target.RunDir = shortDir(t)
+		p, err := d.Plan(t.Context(), s.target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := fmt.Sprintf("%+v", p.Part); strings.Contains(shown, "hidden-") || !p.Part.Entries[0].Attributes[1].Sensitive {
+			t.Errorf("it shows %s", shown)
+		}
+		digests[p.Part.Member.PlanDigest.String()] = true
+		if out, err := d.Apply(t.Context(), p, s.lines.add); err != nil || out.Error != "" {
+			t.Error(out.Error, err)
+		}
+	}
+	if len(digests) != 2 {
+		t.Errorf("plans with other secrets have the digests %v", digests)
+	}
+	if strings.Contains(s.lines.text(), "hidden-") || !strings.Contains(s.lines.text(), "told reads ***") {
 		t.Errorf("the log shows it:\n%s", s.lines.text())
 	}
 }

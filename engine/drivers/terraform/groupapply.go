@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
@@ -109,7 +110,7 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 		return engine.GroupOutcome{}, err
 	}
 	grp.g.passed(stepPulled)
-	started, res, err := grp.root.supervise(ctx, filepath.Join(p.Target.RunDir, applyDir), "", grp.withoutOutputs())
+	started, res, err := grp.root.supervise(ctx, filepath.Join(p.Target.RunDir, applyDir), "", grp.withoutSecrets())
 	stopped, interrupted := errors.AsType[*exec.StoppedError](err)
 	switch {
 	case !started:
@@ -176,12 +177,14 @@ func notStarted(p engine.PlannedGroup, why string) engine.GroupOutcome {
 // which one is not the state that was planned from.
 func (grp *group) pullAll(ctx context.Context, p engine.PlannedGroup) (j journaled, moved string, err error) {
 	j = journaled{Group: grp.t.Group, RunDir: grp.t.RunDir, Memo: grp.t.Memo, Members: make([]journaledMember, len(grp.members))}
+	all := make([]*surveyed, len(grp.members))
 	err = grp.each(func(m *member) error {
 		i := m.at
 		config, err := composed.ReadConfig(m.w.tree.FS(), []composed.Module{{Path: filepath.ToSlash(m.w.rel), Root: true}}, m.w.d.planner)
 		if err != nil {
 			return fmt.Errorf("root %s: %w", m.w.t.Root.Name, err)
 		}
+		all[i] = &surveyed{config: config}
 		own := journaledMember{Member: m.Target.Member, ID: m.id, Providers: config.Providers, Lineage: newLineage()}
 		own.State, err = m.w.pull(ctx)
 		j.Members[i] = own
@@ -190,8 +193,9 @@ func (grp *group) pullAll(ctx context.Context, p engine.PlannedGroup) (j journal
 	if err != nil {
 		return j, "", err
 	}
+	grp.hides = grp.hidden(all)
 	for i, own := range j.Members {
-		grp.root.secrets = append(grp.root.secrets, secretsOf(own.State)...)
+		grp.root.secrets = append(append(grp.root.secrets, secretsOf(own.State)...), grp.members[i].w.secrets...)
 		d, err := stateDigest(own.State)
 		if err != nil {
 			return j, "", err
@@ -203,18 +207,26 @@ func (grp *group) pullAll(ctx context.Context, p engine.PlannedGroup) (j journal
 	return j, "", nil
 }
 
-// withoutOutputs is the sink without the outputs that the tool shows at the end:
-// those of a member that reads a secret may hold it.
-func (grp *group) withoutOutputs() engine.Sink {
+// withoutSecrets is the sink without what may show a secret that the apply only makes:
+// the outputs that the tool shows at the end, and what provisioners of a member that
+// reads one say.
+func (grp *group) withoutSecrets() engine.Sink {
 	if grp.sink == nil {
 		return nil
 	}
 	over := false
 	return func(line string) {
-		if over = over || line == "Outputs:"; !over {
+		if over = over || line == "Outputs:"; !over && !grp.provisions(line) {
 			grp.sink(line)
 		}
 	}
+}
+
+// provisions tells whether a provisioner of a member that may show a secret says it.
+func (grp *group) provisions(line string) bool {
+	return strings.Contains(line, "-exec): ") && slices.ContainsFunc(grp.members, func(m *member) bool {
+		return grp.hides[m.Target.Member] && strings.HasPrefix(line, "module."+m.id+".")
+	})
 }
 
 // release ends the consoles that hold the members' locks.

@@ -100,7 +100,7 @@ func (grp *group) prepare(ctx context.Context, all []*surveyed) (*engine.GroupFa
 		if all[i].lock != nil {
 			files = append(files, composed.LockFile{Member: m.Target.Member, Text: all[i].lock})
 		}
-		grp.root.secrets = append(grp.root.secrets, secretsOf(all[i].state)...)
+		grp.root.secrets = append(append(grp.root.secrets, secretsOf(all[i].state)...), m.w.secrets...)
 	}
 	locks, err := composed.MergeLocks(files)
 	if err != nil {
@@ -255,8 +255,9 @@ func (grp *group) describe(p *engine.PlannedGroup, plan digest.Value, all []*sur
 	if p.Digest, err = plans.GroupDigest(grp.t.Group, byName); err != nil {
 		return engine.Tell(err)
 	}
+	grp.hides = grp.hidden(all)
 	for i, m := range grp.members {
-		planned, err := m.describe(grp.g.d, own[i].Plan, p, grp.readsSecret(m, all))
+		planned, err := m.describe(grp.g.d, own[i].Plan, p, grp.hides[m.Target.Member])
 		if err != nil {
 			return engine.Tell(fmt.Errorf("reading the plan of root %s: %w", m.w.t.Root.Name, err))
 		}
@@ -274,12 +275,17 @@ func (grp *group) outputs(all []*surveyed, name string) map[string]bool {
 	return all[at].config.Outputs // a member is read by members only
 }
 
-// readsSecret tells whether a member reads a sensitive output of another.
-func (grp *group) readsSecret(m *member, all []*surveyed) bool {
-	return slices.ContainsFunc(m.Reads, func(r engine.GroupRead) bool {
-		output, _, _ := strings.Cut(r.Output, ".")
-		return grp.outputs(all, r.Member)[output]
-	})
+// hidden are the members whose attributes may show a secret: one reads a sensitive
+// output, or anything of another that does and may hand it on unmarked.
+func (grp *group) hidden(all []*surveyed) map[string]bool {
+	hidden := map[string]bool{}
+	for _, m := range grp.members { // each after those it reads
+		hidden[m.Target.Member] = len(m.Target.Secrets) > 0 || slices.ContainsFunc(m.Reads, func(r engine.GroupRead) bool {
+			output, _, _ := strings.Cut(r.Output, ".")
+			return hidden[r.Member] || grp.outputs(all, r.Member)[output]
+		})
+	}
+	return hidden
 }
 
 func (m *member) describe(d *Driver, plan digest.Value, p *engine.PlannedGroup, hide bool) (engine.PlannedMember, error) {

@@ -37,6 +37,9 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 			return engine.GroupOutcome{}, fmt.Errorf("after the apply of the group %s, of which the states before it are in the journal %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
 		}
 		j.Ended = grp.ended(end)
+		for _, secret := range secretsOf(j.Joined) { // one that the apply made was masked by nobody
+			j.Ended.Said = strings.ReplaceAll(j.Ended.Said, secret, "***")
+		}
 		if err := grp.g.journal(p.Target).write(j); err != nil {
 			return engine.GroupOutcome{}, err
 		}

@@ -69,10 +69,18 @@ func (d *Driver) describe(p engine.Planned, plan digest.Value) (engine.Planned, 
 	if scope == "" {
 		scope = t.Root.Workspace
 	}
-	var err error
-	if p.Part, err = plans.Part(t.Member, plan, plans.Options{Planner: d.planner, Scope: scope}); err != nil {
+	planDigest, err := plans.PlanDigest(plan)
+	shown := plan
+	if len(t.Secrets) > 0 {
+		shown = plans.Hide(plan)
+	}
+	if err == nil {
+		p.Part, err = plans.Part(t.Member, shown, plans.Options{Planner: d.planner, Scope: scope})
+	}
+	if err != nil {
 		return engine.Planned{}, engine.Tell(fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err))
 	}
+	p.Part.Member.PlanDigest = &planDigest // also of what is not shown
 	if p.Code, err = plans.Code(plan); err != nil {
 		return engine.Planned{}, engine.Tell(fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err))
 	}

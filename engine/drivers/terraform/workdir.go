@@ -35,6 +35,9 @@ type workdir struct {
 // open validates the target. The caller must close the workdir.
 func (d *Driver) open(ctx context.Context, t engine.Target) (*workdir, error) {
 	w := &workdir{d: d, t: t}
+	for _, secret := range t.Secrets {
+		w.secrets = append(w.secrets, textsIn(secret)...)
+	}
 	if err := w.locate(); err != nil {
 		w.close()
 		return nil, err
