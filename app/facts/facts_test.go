@@ -1,7 +1,9 @@
 package facts_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/sql/sqltest"
+	"github.com/chant-bot/chant/sql/store"
 )
 
 var repo = engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42}
@@ -62,6 +65,45 @@ func TestTheApplyThatCarriesAMergeIsFoundByIt(t *testing.T) {
 		if run, found, err := f.RunCarrying(t.Context(), repo, ask[0], ask[1], ask[2]); err != nil || found {
 			t.Errorf("%s: found %v, %v: %+v", what, found, err, run)
 		}
+	}
+}
+
+// A server that stood still while another carried its apply on writes nothing over.
+func TestAnApplyThatAnotherServerCarriedOnIsNotWrittenOver(t *testing.T) {
+	t.Parallel()
+	f := facts.New(sqltest.Open(t), clock)
+	apply := &usecase.Apply{Report: reportOf(t, report.Apply, report.Planned)}
+	newest := func() usecase.KeptRun {
+		t.Helper()
+		k, found, err := f.NewestRun(t.Context(), repo, "prod", "")
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		return k
+	}
+	still := f.NewJournal(repo, "prod", "")
+	if err := errors.Join(still.Save(t.Context(), apply), still.Save(t.Context(), apply)); err != nil {
+		t.Fatal(err)
+	}
+	other := f.Reopen(repo, newest())
+	apply.Tries = 7
+	if err := other.Save(t.Context(), apply); err != nil {
+		t.Fatal(err)
+	}
+	if err := still.Save(t.Context(), &usecase.Apply{Report: apply.Report}); !errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("it was saved: %v", err)
+	}
+	if k := newest(); k.Apply.Tries != 7 {
+		t.Errorf("it was written over: %+v", k.Apply)
+	}
+	// One whose save did not come through is as it was before it.
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := other.Save(gone, apply); err == nil {
+		t.Error("saved although it was called off")
+	}
+	if err := other.Save(t.Context(), apply); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -69,7 +69,7 @@ func (f *Facts) Run(ctx context.Context, id int64) (usecase.KeptRun, error) {
 }
 
 func keptRun(row store.Run) (usecase.KeptRun, error) {
-	k := usecase.KeptRun{ID: row.ID, Status: usecase.RunStatus(row.Status), Apply: &usecase.Apply{}}
+	k := usecase.KeptRun{ID: row.ID, Saves: row.Saves, Status: usecase.RunStatus(row.Status), Apply: &usecase.Apply{}}
 	if err := json.Unmarshal(row.State, k.Apply); err != nil {
 		return k, fmt.Errorf("state of run %d: %w", row.ID, err)
 	}
@@ -81,8 +81,14 @@ type Journal struct {
 	facts  *Facts
 	target store.RunTarget
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	kept
+}
+
+// kept is what is stored of an apply.
+type kept struct {
 	id     int64 // 0 until the first Save
+	saves  int64 // how often it was saved since
 	events int   // how many of the run's own events are stored
 }
 
@@ -94,7 +100,7 @@ func (f *Facts) NewJournal(repo engine.Repo, env, member string) *Journal {
 // Reopen goes on keeping an apply that is stored.
 func (f *Facts) Reopen(repo engine.Repo, k usecase.KeptRun) *Journal {
 	j := f.NewJournal(repo, k.Apply.Report.Env, k.Apply.Member)
-	j.id, j.events = k.ID, len(eventsOf(k.Apply))
+	j.kept = kept{k.ID, k.Saves, len(eventsOf(k.Apply))}
 	return j
 }
 
@@ -118,20 +124,24 @@ func (j *Journal) Save(ctx context.Context, a *usecase.Apply) error {
 	if a.Report.Status != report.Planned {
 		return nil
 	}
-	kept := j.Kept()
-	err := j.facts.DB.InTx(ctx, func(tx *sql.Tx) error { return j.SaveTx(ctx, tx, a) })
-	if err != nil && !kept {
-		j.mu.Lock()
-		j.id = 0 // its row went back with the transaction
-		j.mu.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	before := j.kept
+	err := j.facts.DB.InTx(ctx, func(tx *sql.Tx) error { return j.save(ctx, tx, a) })
+	if err != nil {
+		j.kept = before // the rows went back with the transaction
 	}
 	return err
 }
 
-// SaveTx is Save inside a transaction.
+// SaveTx is Save inside a transaction, and the last one.
 func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.save(ctx, tx, a)
+}
+
+func (j *Journal) save(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error {
 	state, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("storing the apply: %w", err)
@@ -150,8 +160,11 @@ func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) erro
 			return err
 		}
 		j.id = id
-	} else if err := j.facts.Runs.Save(ctx, tx, j.id, string(status), state, now); err != nil {
-		return err
+	} else {
+		if err := j.facts.Runs.Save(ctx, tx, j.id, j.saves, string(status), state, now); err != nil {
+			return err
+		}
+		j.saves++
 	}
 	events := eventsOf(a)
 	for _, e := range events[min(j.events, len(events)):] {

@@ -38,6 +38,7 @@ type KeptPlan struct {
 // KeptRun is the newest apply of an env and project, as the store has it.
 type KeptRun struct {
 	ID     int64
+	Saves  int64 // how often it was saved, when it was read
 	Apply  *Apply
 	Status RunStatus
 }

@@ -108,6 +108,7 @@ type Run struct {
 	CreatedAt int64
 	UpdatedAt int64
 	State     []byte
+	Saves     int64
 }
 
 type RunEvent struct {

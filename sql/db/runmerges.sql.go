@@ -35,7 +35,7 @@ func (q *Queries) CarryMerge(ctx context.Context, db DBTX, arg CarryMergeParams)
 }
 
 const runCarrying = `-- name: RunCarrying :one
-SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.state
+SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.state, r.saves
 FROM run_merges m JOIN runs r ON r.id = m.run_id
 WHERE m.repo_key = $1 AND m.env = $2 AND m.member = $3 AND m.commit_sha = $4
 `
@@ -65,12 +65,13 @@ func (q *Queries) RunCarrying(ctx context.Context, db DBTX, arg RunCarryingParam
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.State,
+		&i.Saves,
 	)
 	return i, err
 }
 
 const runsInStatus = `-- name: RunsInStatus :many
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves FROM runs
 WHERE status = $1
 ORDER BY id
 `
@@ -94,6 +95,7 @@ func (q *Queries) RunsInStatus(ctx context.Context, db DBTX, status string) ([]R
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.State,
+			&i.Saves,
 		); err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func (q *Queries) AppendRunEvent(ctx context.Context, db DBTX, arg AppendRunEven
 }
 
 const getRun = `-- name: GetRun :one
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs WHERE id = $1
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves FROM runs WHERE id = $1
 `
 
 func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
@@ -45,6 +45,7 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.State,
+		&i.Saves,
 	)
 	return i, err
 }
@@ -136,7 +137,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 }
 
 const newestRun = `-- name: NewestRun :one
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves FROM runs
 WHERE repo_key = $1 AND env = $2 AND member = $3
 ORDER BY id DESC
 LIMIT 1
@@ -161,6 +162,7 @@ func (q *Queries) NewestRun(ctx context.Context, db DBTX, arg NewestRunParams) (
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.State,
+		&i.Saves,
 	)
 	return i, err
 }
@@ -250,7 +252,7 @@ func (q *Queries) RunStatus(ctx context.Context, db DBTX, id int64) (RunStatusRo
 }
 
 const saveRun = `-- name: SaveRun :execrows
-UPDATE runs SET status = $2, state = $3, updated_at = $4 WHERE id = $1
+UPDATE runs SET status = $2, state = $3, updated_at = $4, saves = saves + 1 WHERE id = $1 AND saves = $5
 `
 
 type SaveRunParams struct {
@@ -258,6 +260,7 @@ type SaveRunParams struct {
 	Status    string
 	State     []byte
 	UpdatedAt int64
+	Saves     int64
 }
 
 func (q *Queries) SaveRun(ctx context.Context, db DBTX, arg SaveRunParams) (int64, error) {
@@ -266,6 +269,7 @@ func (q *Queries) SaveRun(ctx context.Context, db DBTX, arg SaveRunParams) (int6
 		arg.Status,
 		arg.State,
 		arg.UpdatedAt,
+		arg.Saves,
 	)
 	if err != nil {
 		return 0, err

@@ -4,11 +4,11 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (repo_key, env, member, commit_sha) DO UPDATE SET run_id = excluded.run_id;
 
 -- name: RunCarrying :one
-SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.state
+SELECT r.*
 FROM run_merges m JOIN runs r ON r.id = m.run_id
 WHERE m.repo_key = $1 AND m.env = $2 AND m.member = $3 AND m.commit_sha = $4;
 
 -- name: RunsInStatus :many
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state FROM runs
+SELECT * FROM runs
 WHERE status = $1
 ORDER BY id;

@@ -4,7 +4,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
 RETURNING id;
 
 -- name: SaveRun :execrows
-UPDATE runs SET status = $2, state = $3, updated_at = $4 WHERE id = $1;
+UPDATE runs SET status = $2, state = $3, updated_at = $4, saves = saves + 1 WHERE id = $1 AND saves = $5;
 
 -- name: GetRun :one
 SELECT * FROM runs WHERE id = $1;

@@ -23,6 +23,7 @@ type Run struct {
 	Commit  string
 	Status  string
 	State   []byte
+	Saves   int64 // how often it was saved since it was created
 	Created time.Time
 	Updated time.Time
 }
@@ -52,11 +53,14 @@ func (s Runs) Create(ctx context.Context, on Conn, t RunTarget, commit, status s
 	return id, nil
 }
 
-// Save replaces status and state of a run; ErrNotFound.
-func (s Runs) Save(ctx context.Context, on Conn, id int64, status string, state []byte, at time.Time) error {
-	n, err := new(db.Queries).SaveRun(ctx, on, db.SaveRunParams{ID: id, Status: status, State: blob(state), UpdatedAt: millis(at)})
+// ErrOvertaken is a run that is gone, or that another saved meanwhile.
+var ErrOvertaken = errors.New("another carried it on")
+
+// Save replaces status and state of a run that was saved so often; ErrOvertaken.
+func (s Runs) Save(ctx context.Context, on Conn, id, saves int64, status string, state []byte, at time.Time) error {
+	n, err := new(db.Queries).SaveRun(ctx, on, db.SaveRunParams{ID: id, Saves: saves, Status: status, State: blob(state), UpdatedAt: millis(at)})
 	if err == nil && n == 0 {
-		err = ErrNotFound
+		err = ErrOvertaken
 	}
 	if err != nil {
 		return fmt.Errorf("saving run %d: %w", id, err)
@@ -145,7 +149,7 @@ func run(row db.Run, err error) (Run, error) {
 	return Run{
 		ID:        row.ID,
 		RunTarget: RunTarget{RepoKey: row.RepoKey, Env: row.Env, Member: row.Member},
-		Commit:    row.CommitSha, Status: row.Status, State: row.State,
+		Commit:    row.CommitSha, Status: row.Status, State: row.State, Saves: row.Saves,
 		Created: fromMillis(row.CreatedAt), Updated: fromMillis(row.UpdatedAt),
 	}, nil
 }

@@ -17,10 +17,10 @@ func TestARunIsSavedStepByStep(t *testing.T) {
 		target := store.RunTarget{RepoKey: repoKey, Env: "prod"}
 		id := must[int64](t)(s.Create(t.Context(), d.Write, target, "c1", "running", []byte(`{"step":0}`), at(1)))
 		other := must[int64](t)(s.Create(t.Context(), d.Write, store.RunTarget{RepoKey: repoKey, Env: "staging"}, "c2", "running", nil, at(2)))
-		if err := s.Save(t.Context(), d.Write, id, "applied", []byte(`{"step":1}`), at(3)); err != nil {
+		if err := s.Save(t.Context(), d.Write, id, 0, "applied", []byte(`{"step":1}`), at(3)); err != nil {
 			t.Fatal(err)
 		}
-		want := store.Run{ID: id, RunTarget: target, Commit: "c1", Status: "applied", State: []byte(`{"step":1}`), Created: at(1), Updated: at(3)}
+		want := store.Run{ID: id, RunTarget: target, Commit: "c1", Status: "applied", State: []byte(`{"step":1}`), Saves: 1, Created: at(1), Updated: at(3)}
 		for name, got := range map[string]store.Run{
 			"Get":    must[store.Run](t)(s.Get(t.Context(), id)),
 			"Newest": must[store.Run](t)(s.Newest(t.Context(), target)),
@@ -33,8 +33,13 @@ func TestARunIsSavedStepByStep(t *testing.T) {
 		if len(list) != 2 || list[0].ID != other || list[1].ID != id || list[1].State != nil {
 			t.Errorf("listed %+v", list)
 		}
-		if err := s.Save(t.Context(), d.Write, 99, "applied", nil, at(3)); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("saving an unknown run: %v", err)
+		for what, run := range map[string]int64{"that is unknown": 99, "that another saved": id} {
+			if err := s.Save(t.Context(), d.Write, run, 0, "failed", nil, at(4)); !errors.Is(err, store.ErrOvertaken) {
+				t.Errorf("saving a run %s: %v", what, err)
+			}
+		}
+		if kept := must[store.Run](t)(s.Get(t.Context(), id)); kept.Status != "applied" {
+			t.Errorf("it was written over: %+v", kept)
 		}
 	})
 }
