@@ -168,6 +168,9 @@ func memberLine(m report.Member) string {
 		for _, u := range m.UnknownInputs {
 			from = append(from, u.From+"."+u.Output)
 		}
+		if m.Status == report.MemberPlanned {
+			line = "waits" // "planned" would say that there is something to read
+		}
 		return line + ", planned once " + strings.Join(from, ", ") + " is known"
 	}
 	for _, part := range []struct {

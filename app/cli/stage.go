@@ -34,6 +34,22 @@ type RunOptions struct {
 	PassEnv        []string `env:"CHANT_PASS_ENV" placeholder:"NAME" help:"Environment variables handed to terraform, names or patterns such as AWS_*, instead of the default list of providers' variables."`
 }
 
+// check refuses what nothing can be planned with, before a planner says so in its
+// own words.
+func (o RunOptions) check(h *Host) error {
+	switch o.Isolation {
+	case "", exec.WallAuto, exec.WallBwrap, exec.WallSystemd, exec.WallUser, exec.WallNone:
+	default:
+		return Misuse("--isolation %q is unknown; use auto, bwrap, systemd, user or none", o.Isolation)
+	}
+	if o.ProviderMirror != "" {
+		if info, err := os.Stat(h.path(o.ProviderMirror)); err != nil || !info.IsDir() {
+			return Misuse("--provider-mirror %s is no directory; make it, or leave the flag out", h.path(o.ProviderMirror))
+		}
+	}
+	return nil
+}
+
 // stage makes the use cases of one command. Plans and applies work on files
 // exported from the commit, never on the checkout itself: what is planned is
 // what was committed, and what the code leaves behind stays out of the way.
@@ -42,6 +58,9 @@ func (h *Host) stage(ctx context.Context, c *checkout, o RunOptions, defaultEnv 
 }
 
 func (h *Host) stageWith(ctx context.Context, c *checkout, o RunOptions, defaultEnv string, credentials jobCredentials) (*usecase.Stage, *drivers, error) {
+	if err := o.check(h); err != nil {
+		return nil, nil, err
+	}
 	wall, err := h.wall(ctx, o.Isolation)
 	if err != nil {
 		return nil, nil, err

@@ -100,7 +100,11 @@ func misused(err error) error {
 	if refused, ok := errors.AsType[*cli.ExitError](err); ok {
 		return refused
 	}
-	return fmt.Errorf("%w; see chant --help", err)
+	help := "chant --help"
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok && wrong.Context.Selected() != nil {
+		help = wrong.Context.Selected().FullPath() + " --help"
+	}
+	return fmt.Errorf("%w; see %s", err, help)
 }
 
 func newParser(all *commands, stdout, stderr io.Writer, exit func(int)) (*kong.Kong, error) {

@@ -62,7 +62,7 @@ func Fence(language, s string) string {
 // everything else in it becomes a code span. One line; never put it at the start
 // of one.
 func Text(s string) string {
-	words := strings.Fields(visible(redact.Text(s)))
+	words := quotedTogether(strings.Fields(visible(redact.Text(s))))
 	var out, code []string
 	flush := func() {
 		if len(code) > 0 {
@@ -86,6 +86,23 @@ func Text(s string) string {
 	return strings.Join(out, " ")
 }
 
+// quotedTogether makes one word of those that stand between a pair of backquotes,
+// such as a command to comment: quotation marks do not show within a code span.
+func quotedTogether(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		joined := words[i]
+		for end := i + 1; strings.Count(joined, "`") == 1 && joined[0] == '`' && end < len(words); end++ {
+			if joined += " " + words[end]; quotedWord.MatchString(joined) {
+				words[end] = joined
+				i = end
+			}
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
+
 // codeWords keeps the punctuation that ends a sentence out of the span.
 func codeWords(s string) string {
 	core := strings.TrimRight(s, ",;:")
@@ -101,7 +118,7 @@ func codeWords(s string) string {
 var (
 	word   = regexp.MustCompile(`^\(?\p{Latin}+(?:['’-]\p{Latin}+)*\)?[.,;:]?$`)
 	number = regexp.MustCompile(`^\d{1,6}[,;]?$`)
-	// Reasons quote names so; the span is their quotation mark here.
+	// Reasons quote names and commands so; the span is their quotation mark here.
 	quotedWord = regexp.MustCompile("^`([^`]+)`([.,;:]?)$")
 	// A commit can be named by letters alone, and www. starts a link.
 	special = regexp.MustCompile(`(?i)[a-f]{7,}|www`)

@@ -279,7 +279,8 @@ func TestProseStaysProse(t *testing.T) {
 		"approve it: chant approve pr-2 pr-apply --plan jcs1-sha256:cef9... then": "approve it: chant approve `pr-2` pr-apply `--plan jcs1-sha256:cef9...` then",
 		"`net.cidr` is not known yet":                                             "`net.cidr` is not known yet",
 		"`input` of `a.b`: update, `x`.":                                          "`input` of `a.b`: update, `x`.",
-		"a `b c` and a``d":                                                        "a `` `b c` `` and ```a``d```",
+		"a `b c` and a``d":                                                        "a `b c` and ```a``d```",
+		"comment `chant apply` to try again, `chant plan`, or `chant":             "comment `chant apply` to try again, `chant plan`, or `` `chant ``",
 		"3 of 5 members, 2 failed":                                                "3 of 5 members, 2 failed",
 		"":                                                                        "",
 	} {

@@ -179,8 +179,12 @@ func (w *workdir) checkState() error {
 			return nil
 		}
 	}
-	return engine.Tell(fmt.Errorf("root %s keeps its state in a local file that is not kept: use a remote backend, or give backend \"local\" an absolute %q (backendConfig of the root in chant.config.json) inside a directory that plans may write (writablePaths of the server's configuration, --writable on the command line)",
-		w.t.Root.Name, key))
+	file := "a local file"
+	if path != "" {
+		file += fmt.Sprintf(" (%s)", path)
+	}
+	return engine.Tell(fmt.Errorf("root %s keeps its state in %s that is not kept: use a remote backend, or give backend \"local\" an absolute %q (backendConfig of the root in chant.config.json) inside a directory that plans may write (writablePaths of the server's configuration, --writable on the command line)",
+		w.t.Root.Name, file, key))
 }
 
 func (w *workdir) inDefaultWorkspace() bool {

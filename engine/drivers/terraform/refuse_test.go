@@ -48,7 +48,7 @@ func TestErrorsNameTheRootAndWhatToDo(t *testing.T) {
 		},
 		"no backend":          {main: "output \"o\" {\n  value = 1\n}\n", change: noBackend, want: []string{"root net", "not kept", `"path"`}},
 		"a relative state":    {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] = "x.tfstate" }, want: []string{"root net", "not kept"}},
-		"a state elsewhere":   {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] = "/srv/x.tfstate" }, want: []string{"root net", "not kept"}},
+		"a state elsewhere":   {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] = "/srv/x.tfstate" }, want: []string{"root net", "(/srv/x.tfstate)", "not kept"}},
 		"a state by dots":     {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] += "/../../x" }, want: []string{"root net", "not kept"}},
 		"a workspace's state": {main: backend, change: func(t *engine.Target) { t.Root.Workspace = "prod" }, want: []string{"root net", `"workspace_dir"`}},
 	} {
