@@ -36,6 +36,17 @@ func (i Instance) HeadRef(number int) string {
 	return fmt.Sprintf("refs/pull/%d/head", number)
 }
 
+// PullPath is where people find a pull request, below the page of its repository.
+func (i Instance) PullPath(number int) string {
+	switch i.Kind {
+	case GitLab:
+		return fmt.Sprintf("/-/merge_requests/%d", number)
+	case Forgejo:
+		return fmt.Sprintf("/pulls/%d", number)
+	}
+	return fmt.Sprintf("/pull/%d", number)
+}
+
 // QueueRefs is where git finds the commits that the forge's merge queue, or the
 // merge trains of these open pull requests, try now (forge-facts 1.15, 2.2); none
 // where there are no queues. A * stands for any rest.

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
+	"github.com/chant-bot/chant/sql/store"
 )
 
 // Whoever approves a round sees what its plan does: on the page of the run, by name,
@@ -71,7 +73,7 @@ func TestTheRunPageShowsThePlanThatARoundAsksFor(t *testing.T) {
 	for pass, code := range map[string]int{"1": http.StatusOK, "2": http.StatusNotFound, "-1": http.StatusNotFound, "x": http.StatusNotFound} {
 		resp := f.get(fmt.Sprintf("/runs/%d/plans/%s", f.journal.ID(), pass), "")
 		text, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != code || code == http.StatusOK && !strings.Contains(string(text), "rule.x") {
+		if err != nil || resp.StatusCode != code || code == http.StatusOK && (!strings.Contains(string(text), "rule.x") || !strings.Contains(string(text), "<dd>acme/infra</dd>")) {
 			t.Errorf("plan %s: %d %v", pass, resp.StatusCode, err)
 		}
 	}
@@ -119,5 +121,21 @@ func TestTheRunPageShowsHowEachGatedWaveStandsWhileItRuns(t *testing.T) {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %s", want)
 		}
+	}
+}
+
+// A link that only one forge has leads nowhere on the others.
+func TestAPullRequestIsLinkedWhereItsForgeHasIt(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[engine.ForgeKind]string{
+		engine.GitHub: "https://x/acme/infra/pull/12", engine.GitLab: "https://x/acme/infra/-/merge_requests/12", engine.Forgejo: "https://x/acme/infra/pulls/12",
+	} {
+		repo := store.Repo{Repo: engine.Repo{Instance: engine.Instance{Kind: kind, Host: "x"}}, HTMLURL: "https://x/acme/infra"}
+		if got := pullURL(repo, 12); got != want {
+			t.Errorf("on %s it is %q, want %q", kind, got, want)
+		}
+	}
+	if got := pullURL(store.Repo{}, 12); got != "" {
+		t.Errorf("a repository whose page is not known is linked as %q", got)
 	}
 }

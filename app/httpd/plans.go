@@ -27,8 +27,13 @@ func (s *Server) plan(r *http.Request) (web.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
+	if err != nil {
+		return nil, err
+	}
 	page := web.Plan{
-		Frame: s.frame(fmt.Sprintf("Plan of #%d", row.Number), "runs"), Repo: s.repoName(r, row.RepoKey), Env: row.Env,
+		Frame: s.frame(fmt.Sprintf("Plan of #%d", row.Number), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL, Env: row.Env,
+		PR: row.Number, PRURL: pullURL(repo, row.Number), Head: row.Head, Base: row.BaseTip,
 		Digest: kept.Report.Digest.String(), Groups: web.GroupsOf(kept.Report), Fallbacks: web.FallbacksOf(kept.Report),
 	}
 	if kept.Document == nil {
@@ -63,9 +68,14 @@ func (s *Server) passPlan(r *http.Request) (web.Page, error) {
 	if err != nil || n < 0 || n >= len(passes) || passes[n].Set == nil {
 		return nil, store.ErrNotFound
 	}
+	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
+	if err != nil {
+		return nil, err
+	}
 	p := passes[n]
 	page := web.Plan{
-		Frame: s.frame(fmt.Sprintf("Plan of the apply of %s", row.Commit[:min(12, len(row.Commit))]), "runs"), Repo: s.repoName(r, row.RepoKey), Env: row.Env,
+		Frame: s.frame(fmt.Sprintf("Plan of the apply of %s", row.Commit[:min(12, len(row.Commit))]), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL, Env: row.Env,
+		Head:   row.Commit,
 		Digest: p.State.Digest.String(), RunURL: fmt.Sprintf("/runs/%d", id),
 	}
 	switch {

@@ -187,6 +187,14 @@ func (s *Server) repoName(r *http.Request, key string) string {
 	return repo.FullName()
 }
 
+// pullURL is empty for a repository whose page is not known.
+func pullURL(repo store.Repo, number int) string {
+	if repo.HTMLURL == "" {
+		return ""
+	}
+	return repo.HTMLURL + repo.Instance.PullPath(number)
+}
+
 // runStatus is the report's word, "running" while there is none, and "waiting"
 // where only an approval is missing.
 func runStatus(k usecase.KeptRun) string {
@@ -229,7 +237,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 		Head: rep.Head, Base: rep.Base, Digest: rep.Digest.String(), Started: row.Created, Message: rep.Message,
 		Weight: web.WeightOf(rep.ChangeSet), Named: web.NamedOf(rep), Members: web.MembersOf(rep),
 		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep),
-		Approvals: web.ApprovalsOf(rep, func(pr int) string { return fmt.Sprintf("%s/pull/%d", repo.HTMLURL, pr) }),
+		Approvals: web.ApprovalsOf(rep, func(pr int) string { return pullURL(repo, pr) }),
 	}
 	shown := shownRun{row: row, repo: repo, a: a, rep: rep}
 	if a.Set != nil {

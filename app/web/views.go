@@ -217,16 +217,19 @@ type LogLine struct {
 // Plan is the change set of one run, in full.
 type Plan struct {
 	Frame
-	Repo, Env string
-	RunURL    string
-	Digest    string
-	Weight    Weight
-	Query     string // filter over names, types and attributes
-	Found     int    // changes that match
-	Total     int
-	Groups    []Group
-	Fallbacks []Fallback
-	Members   []PlanMember
+	Repo, RepoURL, Env string
+	PR                 int // 0 for the plan of an apply
+	PRURL              string
+	Head, Base         string // commits; without Base the plan is of Head alone
+	RunURL             string
+	Digest             string
+	Weight             Weight
+	Query              string // filter over names, types and attributes
+	Found              int    // changes that match
+	Total              int
+	Groups             []Group
+	Fallbacks          []Fallback
+	Members            []PlanMember
 }
 
 // Shown counts the changes on the page.

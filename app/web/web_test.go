@@ -142,7 +142,8 @@ func planPage(t testing.TB, query string) Plan {
 	members, found, total := PlanOf(doc, query)
 	r := estate(t)
 	r.Groups[0].Outcome = nil
-	return Plan{Groups: GroupsOf(r), Fallbacks: FallbacksOf(r), Frame: Frame{Title: "Plan for prod", Section: "runs", User: "dana"}, Repo: "acme/infra", Env: "prod", RunURL: "/r/812", Digest: full,
+	return Plan{Groups: GroupsOf(r), Fallbacks: FallbacksOf(r), Frame: Frame{Title: "Plan for prod", Section: "runs", User: "dana"}, Repo: "acme/infra", RepoURL: "https://forge.example/acme/infra", Env: "prod", RunURL: "/r/812", Digest: full,
+		PR: 12, PRURL: "https://forge.example/acme/infra/pull/12", Head: strings.Repeat("1a2b3c4d5e", 4), Base: strings.Repeat("0f9e8d7c6b", 4),
 		Weight: WeightOf(doc), Query: query, Found: found, Total: total, Members: members}
 }
 
