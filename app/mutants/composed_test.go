@@ -1,5 +1,3 @@
-//go:build e2e
-
 package mutants
 
 // composed break what is planned together (pr-loop §8.1, §8.2), and what a preview's

@@ -1,5 +1,3 @@
-//go:build e2e
-
 package mutants
 
 // decided break who opens a round, and what a gated wave rests on (pr-loop §5.10, §7.4).

@@ -1,5 +1,3 @@
-//go:build e2e
-
 package mutants
 
 // deployed break what keeps a pull request's environment apart from a declared one
@@ -55,16 +53,21 @@ var deployed = []mutant{
 		old: "case t.refusal != \"\":", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote",
 	},
 	{
-		name: "promote: an earlier approval covers anything", file: "app/usecase/promote.go",
-		old: "!ok && !q.nothing[m.name] {", new: "!ok && false {", killers: "./cmd/chant", run: "TestScripts/promote",
+		name: "promote: a gate that is shut", file: "app/usecase/promotegates.go",
+		old: "case !answer.Approved:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote",
 	},
 	{
-		name: "promote: an input that moved", file: "app/usecase/promoterun.go",
-		old: "if now, moved := r.Moved(value, sensitive); moved {", new: "if now, moved := r.Moved(value, sensitive); moved && false {", killers: "./cmd/chant", run: "TestScripts/promote",
+		name: "promote: an earlier approval covers anything", file: "app/usecase/promotegates.go",
+		old: "if ok, _ := cover.PlanCoveredBy(side, *q.side, m); !ok {", new: "if ok, _ := cover.PlanCoveredBy(side, *q.side, m); !ok && false {",
+		killers: "./cmd/chant", run: "TestScripts/promote",
 	},
 	{
-		name: "promote: a part of a release is a release", file: "app/usecase/promoterun.go",
-		old: "if err != nil || len(p.in.Run.Of(fanout.OK)) < len(order) {", new: "if err != nil {", killers: "./cmd/chant", run: "TestScripts/promote",
+		name: "promote: what was held back needs no round", file: "app/usecase/promoterounds.go",
+		old: "case held && !a.isOpened(m.Member) && len(a.roundGate(m.Member)) > 0:", new: "case false && held:", killers: "./cmd/chant", run: "TestScripts/promote",
+	},
+	{
+		name: "promote: a part of a release is a release", file: "app/usecase/promotegates.go",
+		old: "open = open && ok", new: "_ = ok", killers: "./cmd/chant", run: "TestScripts/promote_gates",
 	},
 	{
 		name: "a component's gate is asked once for all its steps", file: "app/usecase/deploycomponent.go",

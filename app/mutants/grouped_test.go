@@ -1,5 +1,3 @@
-//go:build e2e
-
 package mutants
 
 // grouped break how a group is started, ended and carried on (pr-loop §8.2), and what

@@ -1,5 +1,3 @@
-//go:build e2e
-
 package mutants
 
 // gates break how an approval is looked up (pr-loop §3.4).

@@ -1,5 +1,3 @@
-//go:build e2e
-
 package mutants
 
 // resumed break what a resume record is held to (pr-loop §5.12, decision 13), and the

@@ -2,6 +2,8 @@ package usecase
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/digest"
@@ -32,7 +34,8 @@ func (a *Apply) ShutGates() []Shut {
 	if _, _, waits := a.Waiting(); waits && a.Report.Status == report.Refused {
 		add(Opened{Gate: a.Policy.Env.Gate, Digest: a.Report.Digest}, &a.Pass, a.Report.Message)
 	}
-	for name, answer := range a.Release.Waiting {
+	for _, name := range slices.Sorted(maps.Keys(a.Release.Waiting)) {
+		answer := a.Release.Waiting[name]
 		shut := Shut{GateAnswer: answer, OfComponent: true}
 		if set := a.Release.Plans[name]; set != nil && digest.Same(set.Document.Digest, answer.Digest) {
 			shut.Set = set

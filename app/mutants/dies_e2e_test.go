@@ -1,0 +1,95 @@
+//go:build e2e
+
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEveryMutantDies(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants() {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			m.dies(t)
+		})
+	}
+}
+
+func (m mutant) dies(t *testing.T) {
+	t.Helper()
+	overlay := m.overlay(t)
+	if out, err := goTool(t, "build", "-overlay", overlay, "./"+filepath.Dir(m.file)); err != nil {
+		t.Fatalf("the mutant does not build, so that nothing is proven:\n%s", out)
+	}
+	args := []string{"test", "-overlay", overlay, "-count=1", "-failfast"}
+	if m.run != "" {
+		args = append(args, "-run", m.run)
+	}
+	args = append(args, strings.Fields(m.killers)...)
+	if m.drawn(t) {
+		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=1ms") // nobody reads what kills a mutant
+	}
+	out, err := goTool(t, args...)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		t.Errorf("no test of %s noticed that %q became %q", m.killers, m.old, m.new)
+	case !errors.As(err, &exit) || !strings.Contains(out, "--- FAIL"):
+		t.Errorf("the tests did not fail but break: %v\n%s", err, out)
+	}
+}
+
+// drawn tells whether the killers draw random input, and keep what made them fail.
+func (m mutant) drawn(t *testing.T) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, m.killers, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), "pgregory.net/rapid")
+	})
+}
+
+// overlay has the toolchain read the broken file.
+func (m mutant) overlay(t *testing.T) string {
+	t.Helper()
+	text := m.text(t)
+	file, err := filepath.Abs(filepath.Join(root, m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.go")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	for path, data := range map[string][]byte{
+		broken:  []byte(strings.Replace(text, m.old, m.new, 1)),
+		overlay: replace,
+	} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return overlay
+}
+
+func goTool(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
