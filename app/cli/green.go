@@ -189,7 +189,7 @@ func LastGreen(ctx context.Context, h *Host, o LastGreenOptions) error {
 	case o.JSON:
 		return h.json(out)
 	case out.Commit == nil:
-		return &ExitError{Code: Failed, Err: fmt.Errorf("no commit of %s has a counting ci/green tag", out.Ref)}
+		return &ExitError{Code: Failed, Err: fmt.Errorf("no commit of %s has a counting ci/green tag; chant ci tick gives one to what is green", out.Ref)}
 	}
 	h.sayf("%s", out.Commit.SHA)
 	return nil

@@ -166,8 +166,8 @@ func TestAVariableThatSomebodyReadsIsNoMistake(t *testing.T) {
 func TestAMistypedVariableIsRefusedWithoutAConfiguration(t *testing.T) {
 	t.Parallel()
 	err := config.Mistyped([]string{"CHANT_WRITEABLE=/s", "CHANT_PASSENV=X", "CHANT_WRITABLE=/s", "CHANT_WEBHOOK_SECRET=s", "CHANT_TERRAFORM=tofu", "HANT_ENV=x"})
-	want := "environment variable CHANT_PASSENV: nothing reads it; did you mean CHANT_PASS_ENV?\n" +
-		"environment variable CHANT_WRITEABLE: nothing reads it; did you mean CHANT_WRITABLE?"
+	want := "nothing reads the environment variable CHANT_PASSENV; did you mean CHANT_PASS_ENV?\n" +
+		"nothing reads the environment variable CHANT_WRITEABLE; did you mean CHANT_WRITABLE?"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -23,7 +23,8 @@ func variables(environ []string) map[string]string {
 func ProgramVariables() []string {
 	return []string{
 		"CHANT_CONFIG", "CHANT_ENV", "CHANT_FORGE_TOKEN", "CHANT_LIFECYCLE_COMMITTER_EMAIL",
-		"CHANT_LIFECYCLE_COMMITTER_NAME", "CHANT_PASS_ENV", "CHANT_PR_ENV_CREDENTIALS", "CHANT_RESUME_KEY", "CHANT_WRITABLE",
+		"CHANT_LIFECYCLE_COMMITTER_NAME", "CHANT_PASS_ENV", "CHANT_PR_ENV_CREDENTIALS", "CHANT_REPORT_TOKEN",
+		"CHANT_RESUME_KEY", "CHANT_WRITABLE",
 	}
 }
 
@@ -70,7 +71,7 @@ func Mistyped(environ []string) error {
 	for name, value := range variables(environ) {
 		near := func(k string) bool { return edits(name, k) <= slip }
 		if strings.HasPrefix(name, "CHANT_") && value != "" && !slices.Contains(known, name) && slices.ContainsFunc(known, near) {
-			errs = append(errs, fmt.Errorf("environment variable %s: nothing reads it%s", name, meant(name, known)))
+			errs = append(errs, fmt.Errorf("nothing reads the environment variable %s%s", name, meant(name, known)))
 		}
 	}
 	return errors.Join(sorted(errs)...)

@@ -54,7 +54,7 @@ func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error)
 	counting := green.Count(tags, shas(t.line))
 	if t.commit = in.Commit; t.commit == "" {
 		if t.commit, _ = green.Last(shas(t.line), tags); t.commit == "" {
-			return t, refusef("no commit of %s has a counting ci/green tag", in.Branch)
+			return t, refusef("no commit of %s has a counting ci/green tag; chant ci tick gives one to what is green", in.Branch)
 		}
 	}
 	if !counting.Green[t.commit] {
