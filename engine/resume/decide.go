@@ -87,7 +87,7 @@ func (r Record) Accept(p Plan, ledger Approved) (covered cover.Report, reason st
 	case record.ViaRelease:
 		covered = byGates(ledger.Gates, p, nothing)
 	default:
-		covered = byDocument(ledger.Document, p.Side, nothing)
+		covered = cover.ByApproved(ledger.Document, p.Side, nothing)
 	}
 	for _, v := range covered.Uncovered() {
 		if p.Later[v.Member] {
@@ -96,22 +96,6 @@ func (r Record) Accept(p Plan, ledger Approved) (covered cover.Report, reason st
 		return covered, fmt.Sprintf("%s is not covered by what was approved: %s", v.Member, v.Reason)
 	}
 	return covered, ""
-}
-
-// byDocument checks each member against one approved document (pr-loop §5.11).
-func byDocument(approved, fresh cover.Side, nothing map[string]bool) cover.Report {
-	var report cover.Report
-	for _, m := range fresh.Doc.Members {
-		v := cover.Verdict{Member: m.Member, Status: cover.NothingToDo}
-		if !cover.Nothing(fresh.Doc, m.Member, nothing[m.Member]) {
-			v.Status = cover.Covered
-			if ok, reason := cover.PlanCoveredBy(approved, fresh, m.Member); !ok {
-				v.Status, v.Reason = cover.Uncovered, reason
-			}
-		}
-		report.Members = append(report.Members, v)
-	}
-	return report
 }
 
 // byGates checks each member against the document approved at a gate of its component,
