@@ -108,25 +108,25 @@ func decideOrWait(ctx context.Context, site *Site, prefix string, q gate.Query, 
 
 // approvedSide loads from the ledger what an approval of d was shown: the
 // document, and by the hash the approval carries, the sources. Without sources
-// coverage treats the source as another one (pr-loop §3.2). ok is false when
+// coverage treats the source as another one (pr-loop §3.2). Its Doc is nil when
 // the document is not there or does not verify.
-func approvedSide(snap *ledger.Snapshot, prefix string, d digest.Digest, sourcesHash string) (side cover.Side, ok bool, err error) {
+func approvedSide(snap *ledger.Snapshot, prefix string, d digest.Digest, sourcesHash string) (side cover.Side, err error) {
 	data, found, err := snap.Read(record.DocumentPath(prefix, d))
 	if err != nil || !found {
-		return cover.Side{}, false, err
+		return side, err
 	}
 	doc, err := changeset.Parse(data)
 	if err != nil || !doc.Verify() || !digest.Same(doc.Digest, d) {
-		return cover.Side{}, false, nil //nolint:nilerr // what does not read as d is not there
+		return side, nil //nolint:nilerr // what does not read as d is not there
 	}
 	side.Doc = doc
 	if sourcesHash == "" {
-		return side, true, nil
+		return side, nil
 	}
 	shown, found, err := readShown(snap, prefix, sourcesHash)
 	if err != nil || !found {
-		return side, true, err
+		return side, err
 	}
 	side.Sources, side.Code = shown.Sources, shown.Code
-	return side, true, nil
+	return side, nil
 }

@@ -201,8 +201,8 @@ func (d *Deployment) askEarlier(ctx context.Context, q question, members []strin
 	if decision, _, err = decide(ctx, snap, prefix, d.query(policy, q.op, earlier), who); err != nil || !decision.Satisfied {
 		return answer, err
 	}
-	side, found, err := approvedSide(snap, prefix, earlier, decision.Record.Sources)
-	if err != nil || !found {
+	side, err := approvedSide(snap, prefix, earlier, decision.Record.Sources)
+	if err != nil || side.Doc == nil {
 		return answer, err
 	}
 	for _, m := range members {
@@ -233,19 +233,11 @@ func (r *Release) question(st *Stage, site *Site, a *Apply, g Opened) (gate.Quer
 func (st *Stage) gatesStand(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, gates []resume.Gate) (map[string]cover.Side, error) {
 	out := map[string]cover.Side{}
 	for _, g := range gates {
-		q, who := a.Release.question(st, site, a, Opened{Op: g.Op, Gate: g.Gate, Digest: g.Digest})
-		d, _, err := decide(ctx, snap, a.Prefix, q, who)
+		_, side, err := st.approvedAt(ctx, site, snap, a, Opened{Op: g.Op, Gate: g.Gate, Digest: g.Digest}, a.Set)
 		if err != nil {
 			return nil, err
 		}
-		if !d.Satisfied {
-			continue
-		}
-		side, found, err := approvedSide(snap, a.Prefix, g.Digest, d.Record.Sources)
-		if err != nil {
-			return nil, err
-		}
-		if found {
+		if side.Doc != nil {
 			out[g.Op] = side
 		}
 	}

@@ -343,11 +343,11 @@ func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, pref
 	if approval == nil || len(d.Unenforced) > 0 {
 		return nil
 	}
-	side, found, err := approvedSide(snap, prefix, approval.PlanDigest, approval.Sources)
+	side, err := approvedSide(snap, prefix, approval.PlanDigest, approval.Sources)
 	if err != nil {
 		return err
 	}
-	if !found || !coversAll(side, cover.Side{Doc: plan.Document, Sources: plan.Shown.Sources, Code: plan.Shown.Code}) {
+	if side.Doc == nil || !coversAll(side, cover.Side{Doc: plan.Document, Sources: plan.Shown.Sources, Code: plan.Shown.Code}) {
 		return nil
 	}
 	approved := approval.PlanDigest

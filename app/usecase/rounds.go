@@ -196,9 +196,12 @@ func (ex *execution) covered(ctx context.Context, snap *ledger.Snapshot, set *Pl
 		return a.allowed(set), nil, nil
 	}
 	if under := a.under(); len(under) > 0 {
-		side, err := ex.gateSide(ctx, snap, under[0])
+		_, side, err := ex.approvedAt(ctx, ex.in.Site, snap, a, under[0], ex.pass.Set)
 		if err != nil {
 			return cover.Report{}, nil, err
+		}
+		if side.Doc == nil {
+			side.Doc = &changeset.Document{} // nothing is approved
 		}
 		return cover.ByApproved(side, set.Side(), set.Nothing()), under, nil
 	}
@@ -214,21 +217,6 @@ func (ex *execution) covered(ctx context.Context, snap *ledger.Snapshot, set *Pl
 		merges = append(merges, merge)
 	}
 	return cover.ByMerges(merges, set.Side(), set.Nothing()), nil, nil
-}
-
-// gateSide is what was approved at a gate, as the ledger has it: nothing where the
-// approval no longer stands.
-func (ex *execution) gateSide(ctx context.Context, snap *ledger.Snapshot, g Opened) (cover.Side, error) {
-	nothing := cover.Side{Doc: &changeset.Document{}}
-	d, err := ex.ask(ctx, ex.in.Site, snap, ex.apply, g, ex.pass.Set)
-	if err != nil || !d.Satisfied {
-		return nothing, err
-	}
-	side, found, err := approvedSide(snap, ex.apply.Prefix, g.Digest, d.Record.Sources)
-	if err != nil || !found {
-		return nothing, err
-	}
-	return side, nil
 }
 
 // coveredPass is a pass of what was approved before.

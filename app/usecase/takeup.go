@@ -117,20 +117,8 @@ func (st *Stage) stillApproved(ctx context.Context, site *Site, snap *ledger.Sna
 		approved.Gates, err = st.gatesStand(ctx, site, snap, a, r.Apply().Gates)
 		return approved, nil, err
 	}
-	q, judge, err := st.question(ctx, site, a, Opened{Gate: a.Policy.Env.Gate, Digest: r.Apply().Digest}, a.Set)
-	if err != nil {
-		return approved, nil, err
-	}
-	d, _, err := decide(ctx, snap, a.Prefix, q, judge)
-	if err != nil || !d.Satisfied {
-		return approved, nil, err
-	}
-	approved.Stands = true
-	side, found, err := approvedSide(snap, a.Prefix, r.Apply().Digest, d.Record.Sources)
-	if found {
-		approved.Document = side
-	}
-	return approved, d.ApprovedBy, err
+	d, side, err := st.approvedAt(ctx, site, snap, a, Opened{Gate: a.Policy.Env.Gate, Digest: r.Apply().Digest}, a.Set)
+	return resume.Approved{Stands: d.Satisfied, Document: side}, d.ApprovedBy, err
 }
 
 // carryOn starts the apply of what a record left.

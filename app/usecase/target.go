@@ -243,11 +243,11 @@ func (st *Stage) coverMerge(ctx context.Context, site *Site, snap *ledger.Snapsh
 	if err != nil {
 		return cover.Merge{}, err
 	}
-	side, found, err := approvedSide(snap, a.Prefix, *m.Approved, "")
+	side, err := approvedSide(snap, a.Prefix, *m.Approved, "")
 	if err != nil {
 		return cover.Merge{}, err
 	}
-	if found {
+	if side.Doc != nil {
 		side.Sources, side.Code = m.Sources, m.Code
 	}
 	return cover.Merge{

@@ -22,6 +22,17 @@ func (st *Stage) ask(ctx context.Context, site *Site, snap *ledger.Snapshot, a *
 	return d, err
 }
 
+// approvedAt decides a gate of the apply's op, and reads from the ledger what was
+// approved there: a side without a Doc where no approval stands, or the ledger does not
+// have what it is of.
+func (st *Stage) approvedAt(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, g Opened, set *PlanSet) (d gate.Decision, approved cover.Side, err error) {
+	if d, err = st.ask(ctx, site, snap, a, g, set); err != nil || !d.Satisfied {
+		return d, approved, err
+	}
+	approved, err = approvedSide(snap, a.Prefix, g.Digest, d.Record.Sources)
+	return d, approved, err
+}
+
 // question is what a gate of the apply's op is asked, and who judges its approvers.
 func (st *Stage) question(ctx context.Context, site *Site, a *Apply, g Opened, set *PlanSet) (gate.Query, *approvers, error) {
 	if a.Release != nil {
