@@ -58,22 +58,29 @@ func (a *Apply) askedFor(snap *ledger.Snapshot, s run.State, members []string) (
 	if len(ready) == 0 {
 		return 0, nil
 	}
-	d, err := a.Set.digestOf(ready)
+	gates, err := a.gatesAsked(snap, ready)
+	newest := 0
+	for _, name := range gates {
+		newest = max(newest, project.RoundOf(a.Policy.Env.Gate, name))
+	}
+	return newest, err
+}
+
+// gatesAsked are the gates of the apply's op that were asked for exactly the plan of
+// these members.
+func (a *Apply) gatesAsked(snap *ledger.Snapshot, members []string) ([]string, error) {
+	d, err := a.Set.digestOf(members)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	lines, err := gateLines(snap, a.Prefix, a.Op)
-	if err != nil {
-		return 0, err
-	}
-	newest := 0
+	var names []string
 	for _, l := range lines {
-		n := project.RoundOf(a.Policy.Env.Gate, l.Gate)
 		if l.Environment == a.Policy.Env.Name && digest.Same(l.PlanDigest, d) {
-			newest = max(newest, n)
+			names = append(names, l.Gate)
 		}
 	}
-	return newest, nil
+	return names, err
 }
 
 // holes are the members that read what has no value yet.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
-	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
@@ -41,15 +39,8 @@ func (a *Apply) askedForWave(snap *ledger.Snapshot, s *run.State) (bool, error) 
 	if wave < 2 {
 		return false, nil
 	}
-	d, err := a.Set.digestOf(members)
-	if err != nil {
-		return false, err
-	}
-	lines, err := gateLines(snap, a.Prefix, a.Op)
-	name := project.WaveGate(a.Policy.Env.WaveGate, wave)
-	return slices.ContainsFunc(lines, func(l gate.Record) bool {
-		return l.Gate == name && l.Environment == a.Policy.Env.Name && digest.Same(l.PlanDigest, d)
-	}), err
+	gates, err := a.gatesAsked(snap, members)
+	return slices.Contains(gates, project.WaveGate(a.Policy.Env.WaveGate, wave)), err
 }
 
 // firstLeft is the first wave in which the plan has something to apply, and all its
