@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/project"
@@ -84,14 +83,9 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if err != nil {
 		return err
 	}
-	kept, err := h.keepRecord(ctx, o.ResumeOptions, applyRecord)
+	f, err := h.followApply(ctx, &in, o.FollowOptions, o.ResumeOptions, applyRecord)
 	if err != nil {
 		return err
-	}
-	f := h.follow(ctx, o.FollowOptions, reports.Run{Repo: c.site.Repo.FullName(), Env: where.env, Stage: string(report.Apply)})
-	kept.next, in.Journal, in.Resume = f, kept, kept.record
-	if o.ProgressJSON {
-		in.Progress = nil
 	}
 	a, err := h.applyUntilSettled(ctx, c, stage, in)
 	f.close()

@@ -103,6 +103,21 @@ func (f *following) end(r report.Report) {
 	<-f.posts.done
 }
 
+// followApply has an apply go on from its resume record, keep there how far it comes, and
+// be followed, until that is closed. of is what the record is of.
+func (h *Host) followApply(ctx context.Context, in *usecase.ApplyInput, o FollowOptions, r ResumeOptions, of string) (*following, error) {
+	kept, err := h.keepRecord(ctx, r, of)
+	if err != nil {
+		return nil, err
+	}
+	f := h.follow(ctx, o, reports.Run{Repo: in.Site.Repo.FullName(), Env: in.Env, Stage: string(report.Apply)})
+	kept.next, in.Journal, in.Resume = f, kept, kept.record
+	if o.ProgressJSON {
+		in.Progress = nil
+	}
+	return f, nil
+}
+
 // follow starts to follow an apply, until it is closed.
 func (h *Host) follow(ctx context.Context, o FollowOptions, b reports.Run) *following {
 	b.ID = uuid.NewString()

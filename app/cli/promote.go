@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/fanout"
@@ -75,7 +74,9 @@ func (h *Host) promote(ctx context.Context, o PromoteOptions) error {
 	if err != nil {
 		return err
 	}
-	in := usecase.PromoteInput{Site: c.site, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, DryRun: o.DryRun, Progress: h.progress}
+	in := usecase.PromoteInput{DryRun: o.DryRun, ApplyInput: usecase.ApplyInput{
+		Site: c.site, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Progress: h.progress,
+	}}
 	if in.Head, err = c.resolve(ctx, "HEAD"); err != nil {
 		return err
 	}
@@ -93,19 +94,14 @@ func (h *Host) promote(ctx context.Context, o PromoteOptions) error {
 	if err != nil {
 		return err
 	}
-	kept, err := h.keepRecord(ctx, o.ResumeOptions, promoteRecord)
-	if err != nil {
-		return err
-	}
 	var remove func()
 	if in.Dir, remove, err = c.runDir(); err != nil {
 		return err
 	}
 	defer remove()
-	f := h.follow(ctx, o.FollowOptions, reports.Run{Repo: c.site.Repo.FullName(), Env: where.env, Stage: string(report.Apply)})
-	kept.next, in.Journal, in.Resume = f, kept, kept.record
-	if o.ProgressJSON {
-		in.Progress = nil
+	f, err := h.followApply(ctx, &in.ApplyInput, o.FollowOptions, o.ResumeOptions, promoteRecord)
+	if err != nil {
+		return err
 	}
 	var a *usecase.Apply
 	err = h.whenFree(ctx, func() (err error) { a, err = stage.Promote(ctx, in); return err })

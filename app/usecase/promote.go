@@ -8,42 +8,19 @@ import (
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
-	"github.com/chant-bot/chant/engine/resume"
 )
 
 // PromoteOp is the op of the gates of a whole release and of its waves.
 const PromoteOp = "promote"
 
 // PromoteInput is an environment to which what was merged is deployed by hand, where
-// merges only record (components §1.3).
+// merges only record (components §1.3). Its Gate is asked for everything before any of it
+// is deployed, and its WaveGate for each wave; "" for neither, and never both.
 type PromoteInput struct {
-	Site                *Site
-	Branch, Env, Member string
-	// Commit is the green commit to deploy; "" is the newest one. It has to be Head,
-	// the commit checked out.
-	Commit, Head string
-	// Base is where the change is measured from when nothing was applied yet.
-	Base string
-	// Gate is asked for everything before any of it is deployed, and WaveGate for each
-	// wave; "" for neither, and never both. Wave is the only wave to deploy, 0 for all.
-	Gate, WaveGate string
-	Wave           int
-	// Resume is the record of a promote that stopped part way, nil for none.
-	Resume   *resume.Record
-	DryRun   bool // only plan
-	Dir      string
-	Journal  Journal
-	Progress func(line string)
-}
+	ApplyInput
 
-// apply is the same as the input of an apply, which finds the commit, plans and carries
-// out by the same rules.
-func (in PromoteInput) apply() ApplyInput {
-	return ApplyInput{
-		Site: in.Site, Branch: in.Branch, Env: in.Env, Member: in.Member, Commit: in.Commit, Base: in.Base,
-		Gate: in.Gate, WaveGate: in.WaveGate, Wave: in.Wave, Resume: in.Resume,
-		Dir: in.Dir, Journal: in.Journal, Progress: in.Progress,
-	}
+	Head   string // the commit checked out, which has to be the one to deploy
+	DryRun bool   // only plan
 }
 
 // Promote plans everything that was merged since the last release, as one document, and
@@ -57,14 +34,14 @@ func (st *Stage) Promote(ctx context.Context, in PromoteInput) (*Apply, error) {
 		if err != nil || a.over() || in.DryRun {
 			return a, err
 		}
-		return a, st.carryOut(ctx, in.apply(), a, checkout, held)
+		return a, st.carryOut(ctx, in.ApplyInput, a, checkout, held)
 	})
 }
 
 // decideRelease finds the commit, plans it, and decides what may be decided before
 // anything is deployed.
 func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *Checkout, error) {
-	t, err := st.greenTarget(ctx, in.apply())
+	t, err := st.greenTarget(ctx, in.ApplyInput)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,15 +55,15 @@ func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *C
 	if err != nil || t.done {
 		return a, nil, err
 	}
-	if err := in.apply().waveRecord(); err != nil {
+	if err := in.waveRecord(); err != nil {
 		return nil, nil, err
 	}
 	if !in.DryRun {
-		if err := st.keepBase(ctx, in.apply(), t); err != nil {
+		if err := st.keepBase(ctx, in.ApplyInput, t); err != nil {
 			return nil, nil, err
 		}
 	}
-	checkout, err := st.planTarget(ctx, in.apply(), t, a)
+	checkout, err := st.planTarget(ctx, in.ApplyInput, t, a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +73,7 @@ func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *C
 	if err := st.openRelease(ctx, in, t, a, checkout); err != nil || in.DryRun {
 		return a, checkout, err
 	}
-	return a, checkout, st.decideCover(ctx, in.apply(), t, a)
+	return a, checkout, st.decideCover(ctx, in.ApplyInput, t, a)
 }
 
 // whyUnplanned says why a plan keeps the whole release back: nobody could approve all
