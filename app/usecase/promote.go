@@ -6,7 +6,6 @@ import (
 
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/project"
-	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -136,7 +135,11 @@ func (st *Stage) openRelease(ctx context.Context, in PromoteInput, t target, a *
 	if a.Release.Sources, err = d.Sources(ctx, names); err != nil {
 		return err
 	}
-	if a.Report.Green.Merges, err = st.mergeRows(ctx, in.Site, t); err != nil {
+	snap, err := in.Site.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if a.Report.Green.Merges, _, err = mergesOf(snap, t); err != nil {
 		return err
 	}
 	a.heldBefore()
@@ -185,29 +188,4 @@ func (s *Site) bindsRelease(ctx context.Context, branch, base string) (*project.
 		return binds, nil //nolint:nilerr // as said above
 	}
 	return nil, err
-}
-
-// mergeRows are the commits that the release carries, with how each was merged.
-func (st *Stage) mergeRows(ctx context.Context, site *Site, t target) ([]report.Merge, error) {
-	snap, err := site.snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var rows []report.Merge
-	for _, c := range between(t.line, t.commit, t.base) {
-		data, found, err := snap.Read(record.MergePath(t.prefix, t.policy.Env.Name, c.SHA))
-		if err != nil {
-			return nil, err
-		}
-		row := report.Merge{Commit: c.SHA}
-		if found {
-			m, err := record.ParseMerge(data)
-			if err != nil {
-				return nil, err
-			}
-			row.PR, row.Approved, row.ApprovedBy = m.PR, m.Approved, m.Approval.ApprovedBy
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
 }

@@ -212,16 +212,9 @@ func (ex *execution) covered(ctx context.Context, snap *ledger.Snapshot, set *Pl
 		}
 		return cover.ByApproved(side, set.Side(), set.Nothing()), under, nil
 	}
-	var merges []cover.Merge
-	for _, m := range a.Merges {
-		if m.Approved == nil {
-			continue
-		}
-		merge, err := ex.coverMerge(ctx, ex.in.Site, snap, a, m)
-		if err != nil {
-			return cover.Report{}, nil, err
-		}
-		merges = append(merges, merge)
+	merges, err := ex.coverMerges(ctx, ex.in.Site, snap, a)
+	if err != nil {
+		return cover.Report{}, nil, err
 	}
 	return cover.ByMerges(merges, set.Side(), set.Nothing()), nil, nil
 }

@@ -211,31 +211,49 @@ func readProgress(snap *ledger.Snapshot, prefix, env string) (*record.Attempt, *
 // readMerges loads the merges of the range that were recorded approved, newest
 // first, each with whether its approval stands now. All merges go to the report.
 func (st *Stage) readMerges(ctx context.Context, site *Site, snap *ledger.Snapshot, t target, a *Apply) ([]cover.Merge, error) {
+	var err error
+	if a.Report.Green.Merges, a.Merges, err = mergesOf(snap, t); err != nil {
+		return nil, err
+	}
+	return st.coverMerges(ctx, site, snap, a)
+}
+
+// coverMerges are the approved ones of the apply's merges.
+func (st *Stage) coverMerges(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply) ([]cover.Merge, error) {
 	var out []cover.Merge
+	for _, m := range a.Merges {
+		if m.Approved == nil {
+			continue
+		}
+		merge, err := st.coverMerge(ctx, site, snap, a, m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, merge)
+	}
+	return out, nil
+}
+
+// mergesOf are the commits of the range, newest first, with how each was merged, and the
+// records of those that have one.
+func mergesOf(snap *ledger.Snapshot, t target) (rows []report.Merge, merges []record.Merge, err error) {
 	for _, c := range between(t.line, t.commit, t.base) {
 		data, found, err := snap.Read(record.MergePath(t.prefix, t.policy.Env.Name, c.SHA))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		row := report.Merge{Commit: c.SHA}
 		if found {
 			m, err := record.ParseMerge(data)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			row.PR, row.Approved, row.ApprovedBy = m.PR, m.Approved, m.Approval.ApprovedBy
-			a.Merges = append(a.Merges, m)
-			if m.Approved != nil {
-				merge, err := st.coverMerge(ctx, site, snap, a, m)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, merge)
-			}
+			merges = append(merges, m)
 		}
-		a.Report.Green.Merges = append(a.Report.Green.Merges, row)
+		rows = append(rows, row)
 	}
-	return out, nil
+	return rows, merges, nil
 }
 
 func (st *Stage) coverMerge(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, m record.Merge) (cover.Merge, error) {
