@@ -5,8 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/graph"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -94,5 +96,26 @@ func TestWhatOnlyARoundMayApplyIsKept(t *testing.T) {
 	}
 	if n := a.roundAt(Opened{Op: "shop", Base: "go-live"}, []string{"shop"}); n != 2 {
 		t.Errorf("the first round at another gate is %d", n)
+	}
+}
+
+// components §1.3: each gate has rounds of its own, so that two of them have one number.
+func TestEachRoundEndsByItself(t *testing.T) {
+	t.Parallel()
+	a := released(t, [][]string{{"app", "shop"}}, map[string][]string{"app": {"root"}, "shop": {"root"}})
+	for op, status := range map[string]run.Status{"web": run.Applied, "api": run.Failed} {
+		at := Opened{Op: op, Gate: "go-live-round-2", Base: "go-live"}
+		state := run.State{Order: []string{op}, Members: map[string]*run.MemberState{op: {Member: op, Status: status}}}
+		p := &Pass{Set: &PlanSet{Document: &changeset.Document{}}, Round: 2, Asked: &at, Gates: []Opened{at}, State: state}
+		a.Later, a.Report.Rounds = append(a.Later, p), append(a.Report.Rounds, a.roundRow(p, nil))
+	}
+	a.endRounds()
+	got := map[string]report.WaveStatus{}
+	for _, r := range a.Report.Rounds {
+		got[r.Op] = r.Status
+	}
+	want := map[string]report.WaveStatus{"web": report.WaveApplied, "api": report.WaveFailed}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

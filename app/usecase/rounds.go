@@ -315,12 +315,13 @@ func (a *Apply) roundRow(p *Pass, moved map[string][]run.InputRead) report.Round
 	return row
 }
 
-// endRounds says in the rows of the rounds that opened how they ended.
+// endRounds says in the rows of the rounds that opened how they ended. Each gate counts
+// its rounds by itself.
 func (a *Apply) endRounds() {
 	for _, p := range a.Later {
 		for i := range a.Report.Rounds {
 			row := &a.Report.Rounds[i]
-			if row.Round != p.Round || row.Status == report.WaveWaiting {
+			if p.Round == 0 || p.waits() || row.Op != a.opOf(*p.Asked) || row.Gate != p.Asked.Gate || row.Status == report.WaveWaiting {
 				continue
 			}
 			switch result, done := p.State.Done(); {
