@@ -7,7 +7,7 @@ var decided = []mutant{
 		old: "rule.NeedReview = true", new: "rule.NeedReview = false", killers: "./app/soundness", run: "TestWithTheReviewRuleAnAuthorOpensNoRound",
 	},
 	{
-		name: "wave: it applies though a merge's approval fell", file: "app/usecase/wavegates.go",
+		name: "wave: it applies though a merge's approval fell", file: "app/usecase/pass.go",
 		old: "if !stands {", new: "if !stands && m.PR == nil {", killers: "./app/soundness", run: "TestAMainApprovalRevokedBetweenGatedWavesStopsTheLaterOnes",
 	},
 }

@@ -220,27 +220,6 @@ func (ex *execution) stillGreen(ctx context.Context) (string, error) {
 	return ex.judgeAgain(ctx, site, a.State.Commit, declaration)
 }
 
-func (ex *execution) mergesStand(ctx context.Context, snap *ledger.Snapshot) (string, error) {
-	a := ex.apply
-	for _, m := range a.Merges {
-		open := false
-		for _, member := range ex.pass.Covering[m.Commit] {
-			open = open || !ex.pass.State.Members[member].Status.Final()
-		}
-		if !open {
-			continue
-		}
-		stands, err := ex.mergeStands(ctx, ex.in.Site, snap, a.Prefix, a.Policy, m)
-		if err != nil {
-			return "", err
-		}
-		if !stands {
-			return fmt.Sprintf("the approval of #%d no longer stands", *m.PR), nil
-		}
-	}
-	return "", nil
-}
-
 // step brings one member from Next to its end: held when an input moved, without
 // a process when there is nothing to apply, applied otherwise. The state is
 // stored before the process starts and after it ended.

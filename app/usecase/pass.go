@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
@@ -104,9 +105,16 @@ func (ex *execution) passes(ctx context.Context) error {
 // passStands tells why an approval that the pass rests on no longer stands, ""
 // while all do.
 func (ex *execution) passStands(ctx context.Context, snap *ledger.Snapshot) (string, error) {
-	a := ex.apply
-	for _, g := range ex.pass.Gates {
-		d, err := ex.ask(ctx, ex.in.Site, snap, a, g, ex.pass.Set)
+	return ex.stillStand(ctx, ex.in.Site, snap, ex.apply, ex.pass.Gates, ex.pass.Set, func(merge string) bool {
+		return slices.ContainsFunc(ex.pass.Covering[merge], func(member string) bool { return !ex.pass.State.Members[member].Status.Final() })
+	})
+}
+
+// stillStand tells why the approval at one of the gates, or that of one of the apply's merges
+// that counts, no longer stands, "" while all do. set is what the gates bind.
+func (st *Stage) stillStand(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, gates []Opened, set *PlanSet, counts func(merge string) bool) (string, error) {
+	for _, g := range gates {
+		d, err := st.ask(ctx, site, snap, a, g, set)
 		if err != nil {
 			return "", err
 		}
@@ -114,5 +122,17 @@ func (ex *execution) passStands(ctx context.Context, snap *ledger.Snapshot) (str
 			return fmt.Sprintf("the approval at %s %s no longer stands", a.opOf(g), g.Gate), nil
 		}
 	}
-	return ex.mergesStand(ctx, snap)
+	for _, m := range a.Merges {
+		if !counts(m.Commit) {
+			continue
+		}
+		stands, err := st.mergeStands(ctx, site, snap, a.Prefix, a.Policy, m)
+		if err != nil {
+			return "", err
+		}
+		if !stands {
+			return fmt.Sprintf("the approval of #%d no longer stands", *m.PR), nil
+		}
+	}
+	return "", nil
 }

@@ -145,28 +145,9 @@ func (ex *execution) decideWave(ctx context.Context, snap *ledger.Snapshot, set 
 // stands, "" while all do: nothing of a later wave applies then, whoever approved
 // it (pr-loop §7.4).
 func (st *Stage) mainStands(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply) (string, error) {
-	for _, g := range a.under() {
-		d, err := st.ask(ctx, site, snap, a, g, a.Set)
-		if err != nil {
-			return "", err
-		}
-		if !d.Satisfied {
-			return fmt.Sprintf("the approval at %s %s no longer stands", a.Op, g.Gate), nil
-		}
-	}
-	for _, m := range a.Merges {
-		if len(a.Covering[m.Commit]) == 0 && !slices.Contains(a.Before.Covering, m.Commit) {
-			continue
-		}
-		stands, err := st.mergeStands(ctx, site, snap, a.Prefix, a.Policy, m)
-		if err != nil {
-			return "", err
-		}
-		if !stands {
-			return fmt.Sprintf("the approval of #%d no longer stands", *m.PR), nil
-		}
-	}
-	return "", nil
+	return st.stillStand(ctx, site, snap, a, a.under(), a.Set, func(merge string) bool {
+		return len(a.Covering[merge]) > 0 || slices.Contains(a.Before.Covering, merge)
+	})
 }
 
 // under are the green gates that the main pass applied under, in this apply or
