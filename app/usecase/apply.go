@@ -352,16 +352,9 @@ func (a *Apply) allow(via string, covering map[string][]string) {
 		return
 	}
 	a.Report.Approval = report.Approval{Status: report.Approved}
-	seen := map[string]bool{}
 	for _, m := range a.Merges {
-		if len(covering[m.Commit]) == 0 {
-			continue
-		}
-		for _, who := range m.Approval.ApprovedBy {
-			if !seen[who] {
-				seen[who] = true
-				a.Report.Approval.ApprovedBy = append(a.Report.Approval.ApprovedBy, who)
-			}
+		if len(covering[m.Commit]) > 0 {
+			a.Report.Approval.ApprovedBy = withNew(a.Report.Approval.ApprovedBy, m.Approval.ApprovedBy)
 		}
 	}
 }

@@ -44,11 +44,7 @@ func (a *Apply) follow(earlier *Apply) {
 		Applied: maps.Clone(earlier.Before.Applied), Components: slices.Clone(earlier.Before.Components), Held: map[string][]run.InputRead{}, Waves: earlier.Report.Waves,
 		Gates: earlier.under(), Covering: slices.Clone(earlier.Before.Covering),
 	}
-	for commit := range earlier.Covering {
-		if !slices.Contains(b.Covering, commit) {
-			b.Covering = append(b.Covering, commit)
-		}
-	}
+	b.Covering = withNew(b.Covering, slices.Collect(maps.Keys(earlier.Covering)))
 	if b.Applied == nil {
 		b.Applied = map[string][]run.InputRead{}
 	}

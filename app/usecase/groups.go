@@ -152,9 +152,14 @@ func dissolved(g compose.Group, why string) *plannedGroup {
 // reportGroups gives a report the groups of a set, and why others are in none.
 func (p *PlanSet) reportGroups(r *report.Report) {
 	for _, g := range p.Groups {
-		r.Groups = append(r.Groups, report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest})
+		r.Groups = append(r.Groups, g.row())
 	}
 	r.Fallbacks = p.Fallbacks
+}
+
+// row is the group as a report says it, before it is applied.
+func (g *GroupPlan) row() report.Group {
+	return report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest}
 }
 
 // reportGroups says in the report how the members of each group ended, those of later
@@ -166,7 +171,7 @@ func (a *Apply) reportGroups() {
 			continue
 		}
 		for _, g := range p.Set.Groups {
-			row := report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest}
+			row := g.row()
 			for _, name := range g.Members {
 				m := p.State.Members[name]
 				switch ended := g.Ended[name]; {

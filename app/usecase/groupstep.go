@@ -31,14 +31,8 @@ func (p *PlanSet) groupOf(member string) *GroupPlan {
 func (p *PlanSet) whole(members []string) []string {
 	out := slices.Clone(members)
 	for _, name := range members {
-		g := p.groupOf(name)
-		if g == nil {
-			continue
-		}
-		for _, mate := range g.Members {
-			if !slices.Contains(out, mate) {
-				out = append(out, mate)
-			}
+		if g := p.groupOf(name); g != nil {
+			out = withNew(out, g.Members)
 		}
 	}
 	return out

@@ -106,6 +106,16 @@ func without(names, these []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(these, n) })
 }
 
+// withNew adds to names those of more that are not among them.
+func withNew(names, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // nextPass plans what was held back again, against the outputs that stand now, once
 // everything else settled (pr-loop §7.5). What is covered is the next pass; where
 // nothing is, the rest is, once the gate of its round opens. nil means that no pass
@@ -340,18 +350,11 @@ func (a *Apply) endRounds() {
 // rounds and waves too.
 func (a *Apply) approvers() []string {
 	out := slices.Clone(a.Report.Approval.ApprovedBy)
-	add := func(more []string) {
-		for _, who := range more {
-			if !slices.Contains(out, who) {
-				out = append(out, who)
-			}
-		}
-	}
 	for _, r := range a.Report.Rounds {
-		add(r.ApprovedBy)
+		out = withNew(out, r.ApprovedBy)
 	}
 	for _, w := range a.Report.Waves {
-		add(w.ApprovedBy)
+		out = withNew(out, w.ApprovedBy)
 	}
 	return out
 }
