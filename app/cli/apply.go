@@ -83,7 +83,7 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.followApply(ctx, &in, o.FollowOptions, o.ResumeOptions, applyRecord)
+	f, err := h.followApply(ctx, c, &in, o.FollowOptions, o.ResumeOptions, applyRecord)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,17 @@ type checkout struct {
 	rel   string // working directory below top, slash-separated, "." at top
 }
 
+// name is the repository as people know it: as the forge or the job has it, else by
+// the directory it is checked out to.
+func (c *checkout) name() string {
+	for _, repo := range []engine.Repo{c.site.Repo, c.job.repo} {
+		if repo.Owner != "" && repo.Name != "" {
+			return repo.FullName()
+		}
+	}
+	return filepath.Base(c.top)
+}
+
 // open opens the repository around the working directory. The forge is left
 // out; kind is its family, "" to tell by the environment.
 func (h *Host) open(ctx context.Context, kind string) (*checkout, error) {

@@ -97,6 +97,9 @@ func (f *following) end(r report.Report) {
 	if f.posts == nil {
 		return
 	}
+	if f.body.Run.Commit == "" { // nothing was to be applied, so nothing was saved
+		f.body.Run.Op, f.body.Run.Commit = r.Op, r.Head
+	}
 	f.body.Report = &r
 	f.posts.put(f.body)
 	close(f.posts.due)
@@ -105,12 +108,12 @@ func (f *following) end(r report.Report) {
 
 // followApply has an apply go on from its resume record, keep there how far it comes, and
 // be followed, until that is closed. of is what the record is of.
-func (h *Host) followApply(ctx context.Context, in *usecase.ApplyInput, o FollowOptions, r ResumeOptions, of string) (*following, error) {
+func (h *Host) followApply(ctx context.Context, c *checkout, in *usecase.ApplyInput, o FollowOptions, r ResumeOptions, of string) (*following, error) {
 	kept, err := h.keepRecord(ctx, r, of)
 	if err != nil {
 		return nil, err
 	}
-	f := h.follow(ctx, o, reports.Run{Repo: in.Site.Repo.FullName(), Env: in.Env, Stage: string(report.Apply)})
+	f := h.follow(ctx, o, reports.Run{Repo: c.name(), Env: in.Env, Stage: string(report.Apply)})
 	kept.next, in.Journal, in.Resume = f, kept, kept.record
 	if o.ProgressJSON {
 		in.Progress = nil

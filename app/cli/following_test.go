@@ -13,6 +13,7 @@ import (
 
 	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 )
@@ -77,6 +78,24 @@ func TestAnApplyReportsAllSoFarAndItsEnd(t *testing.T) {
 	}
 }
 
+func TestAReportOfAnApplyThatOnlyWaitsNamesItsCommit(t *testing.T) {
+	t.Parallel()
+	told := make(chan reports.Body, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, err := reports.Parse(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		told <- b
+	}))
+	t.Cleanup(server.Close)
+	f := (&Host{Stderr: new(bytes.Buffer)}).follow(t.Context(), FollowOptions{ReportURL: server.URL}, reports.Run{Repo: "acme/infra", Env: "prod", Stage: "apply"})
+	f.end(report.Report{Status: report.Refused, Op: "green-1", Head: "c1"})
+	if b := <-told; b.Run.Op != "green-1" || b.Run.Commit != "c1" {
+		t.Errorf("reported %+v", b.Run)
+	}
+}
+
 func TestAReportThatFailsIsAWarning(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -124,4 +143,20 @@ func (s *shared) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
+}
+
+// The page that lists reported runs tells them apart by it, also where no forge was
+// asked.
+func TestAReportNamesTheRepositoryWithoutAForge(t *testing.T) {
+	t.Parallel()
+	named := engine.Repo{Owner: "acme", Name: "infra"}
+	for want, c := range map[string]checkout{
+		"acme/infra":   {site: &usecase.Site{}, job: job{repo: named}, top: "/srv/work"},
+		"acme/renamed": {site: &usecase.Site{Repo: engine.Repo{Owner: "acme", Name: "renamed"}}, job: job{repo: named}, top: "/srv/work"},
+		"work":         {site: &usecase.Site{}, job: job{repo: engine.Repo{ID: 7}}, top: "/srv/work"},
+	} {
+		if got := c.name(); got != want {
+			t.Errorf("it is named %q, want %q", got, want)
+		}
+	}
 }

@@ -99,7 +99,7 @@ func (h *Host) promote(ctx context.Context, o PromoteOptions) error {
 		return err
 	}
 	defer remove()
-	f, err := h.followApply(ctx, &in.ApplyInput, o.FollowOptions, o.ResumeOptions, promoteRecord)
+	f, err := h.followApply(ctx, c, &in.ApplyInput, o.FollowOptions, o.ResumeOptions, promoteRecord)
 	if err != nil {
 		return err
 	}
