@@ -79,13 +79,17 @@ func TestReadersRefuseToWrite(t *testing.T) {
 	})
 }
 
-func TestADamagedDatabaseSaysWhatToDo(t *testing.T) {
+func TestADatabaseThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "chant.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+	damaged := filepath.Join(t.TempDir(), "chant.db")
+	if err := os.WriteFile(damaged, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "move it away") {
-		t.Errorf("got %v, %v", d, err)
+	for path, want := range map[string]string{
+		damaged: "move it away", filepath.Join(t.TempDir(), "none", "chant.db"): "make its directory",
+	} {
+		if d, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want %q", d, err, want)
+		}
 	}
 }

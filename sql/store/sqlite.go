@@ -39,13 +39,20 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	return d, nil
 }
 
-// mendable says what to do about a file that is damaged or no database at all.
+// mendable says what to do about a file that is damaged, no database at all, or
+// can't be made.
 func mendable(err error) error {
-	damage, ok := errors.AsType[*sqlite.Error](err)
-	if !ok || damage.Code()&0xff != sqlite3.SQLITE_CORRUPT && damage.Code()&0xff != sqlite3.SQLITE_NOTADB {
+	found, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
 		return err
 	}
-	return fmt.Errorf("%w; put a copy of it back, or move it away and start without: approvals and what was applied are in the ledger", err)
+	switch found.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w; put a copy of it back, or move it away and start without: approvals and what was applied are in the ledger", err)
+	case sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w; make its directory, and let the user that chant runs as write there", err)
+	}
+	return err
 }
 
 // openBeside opens what works beside the writer.
