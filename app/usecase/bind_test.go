@@ -22,7 +22,7 @@ func TestTheStricterOfBaseAndTipBindsAnApply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got target
-			if err := got.bind(t.Context(), ApplyInput{Branch: "main", Env: "prod"}, "prod", tt.tip, tt.base); err != nil {
+			if err := got.bind(ApplyInput{Branch: "main", Env: "prod"}, "prod", tt.tip, tt.base); err != nil {
 				t.Fatal(err)
 			}
 			if who := got.policy.Env.Approvers; len(who) != 1 || who[0] != "github:alice" {

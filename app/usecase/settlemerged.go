@@ -148,7 +148,7 @@ func (m merged) say(ctx context.Context, state, description, url string) error {
 
 // showRun turns the note and the status into the apply's.
 func (m merged) showRun(ctx context.Context, run KeptRun) (done bool, err error) {
-	in := m.applyNote(m.site.Repo, m.policy, run)
+	in := m.applyNote(m.policy, run)
 	state, description := applyStatus(run)
 	failed := errors.Join(m.tell(ctx, m.site, m.change, m.at, in, func() error {
 		return m.say(ctx, state, description, in.RunURL)
@@ -175,7 +175,7 @@ func (k KeptRun) onCommand() bool {
 // retryHint is how a failed apply goes on.
 const retryHint = "comment `chant apply` to try again"
 
-func (s *Settler) applyNote(_ engine.Repo, p Policy, run KeptRun) note.Input {
+func (s *Settler) applyNote(p Policy, run KeptRun) note.Input {
 	r := run.Apply.Report
 	if run.onCommand() {
 		r.Message = strings.TrimSpace(r.Message + "\n\nIt is not tried again by itself: " + retryHint + ".")

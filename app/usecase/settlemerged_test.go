@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/chant-bot/chant/comments/note"
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -39,7 +38,7 @@ func TestAFailedApplySaysHowItIsTriedAgain(t *testing.T) {
 			if strings.HasSuffix(description, "; "+retryHint) != tt.hinted || utf8.RuneCountInString(description) > note.MaxDescription {
 				t.Errorf("status %q, want it hinted: %v", description, tt.hinted)
 			}
-			in := (&Settler{}).applyNote(engine.Repo{}, Policy{}, run)
+			in := (&Settler{}).applyNote(Policy{}, run)
 			if strings.Contains(in.Report.Message, retryHint) != tt.hinted {
 				t.Errorf("note says %q, want it hinted: %v", in.Report.Message, tt.hinted)
 			}

@@ -60,7 +60,7 @@ func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error)
 	if !counting.Green[t.commit] {
 		t.refusal = notGreen(t.commit, in.Branch, counting)
 		t.base = t.commit
-		return t, t.bind(ctx, in, st.DefaultEnv, declaration, nil)
+		return t, t.bind(in, st.DefaultEnv, declaration, nil)
 	}
 	return t, st.measure(ctx, in, &t, declaration, counting)
 }
@@ -102,7 +102,7 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 	if err != nil && forPeople(err) == nil {
 		return err
 	}
-	if err := t.bind(ctx, in, st.DefaultEnv, declaration, atBase); err != nil {
+	if err := t.bind(in, st.DefaultEnv, declaration, atBase); err != nil {
 		return err
 	}
 	if !t.done {
@@ -144,7 +144,7 @@ func (s *Site) fetchAgain(ctx context.Context, branch string) error {
 
 // bind reads the env's policy from the branch tip and the base of the applied
 // range, the stricter of the two (decision 2).
-func (t *target) bind(_ context.Context, in ApplyInput, defaultEnv string, tip, base *project.Declaration) error {
+func (t *target) bind(in ApplyInput, defaultEnv string, tip, base *project.Declaration) error {
 	d := tip
 	if base != nil {
 		d = project.Stricter(base, tip)

@@ -46,7 +46,7 @@ func TestAPolicyIsReadAtTheBaseAndAtTheTip(t *testing.T) {
 			t.Run(name+" "+where, func(t *testing.T) {
 				t.Parallel()
 				var got target
-				if err := got.bind(t.Context(), ApplyInput{Branch: "main", Env: "prod"}, "prod", at[1], at[0]); err != nil {
+				if err := got.bind(ApplyInput{Branch: "main", Env: "prod"}, "prod", at[1], at[0]); err != nil {
 					t.Fatal(err)
 				}
 				env := got.policy.Env
