@@ -10,8 +10,6 @@ import (
 type Frame struct {
 	Title   string
 	Section string // home, runs, gates, deliveries or audit: marked in the navigation
-	User    string // signed-in login; "" for none
-	CSRF    string // token every form of the page carries
 	// Refresh reloads the page every so many seconds while something runs, where
 	// there is no script; 0 never.
 	Refresh     int
@@ -20,17 +18,10 @@ type Frame struct {
 	NotIsolated bool   // plans run without a wall around them
 }
 
-// Action is a button: a POST to URL with the CSRF token.
-type Action struct {
-	Label, URL string
-	Danger     bool
-}
-
 // Message is a page of a few words: an error, or nothing found.
 type Message struct {
 	Frame
 	Text string
-	Ref  string // finds the error in the log; "" for none
 }
 
 // Home is the first page.
@@ -79,33 +70,29 @@ type RunLine struct {
 // Run is one plan or apply, from its start on.
 type Run struct {
 	Frame
-	Repo, RepoURL    string
-	Env, Member      string
-	Stage, Status    string
-	Verdict          string // the note's heading without its first words
-	PR               int    // 0 for a green apply
-	PRURL            string
-	Head, Base       string
-	Digest           string
-	Started, Ended   time.Time // Ended zero while it runs
-	PlanURL, NoteURL string
-	Message          string
-	LaterURL         string // of the run that decided what this one waited for
-	Weight           Weight
-	Named            []Named // destroys, replacements, forgets and what runs code
-	Waves            []Wave
-	WaveRows         []WaveRow // of an apply that gates its waves
-	Groups           []Group
-	Fallbacks        []Fallback
-	Members          []Member
-	Gates            []Gate
-	Held             []Read // what held members read, where no round asks for them yet
-	Rounds           []Round
-	Approvals        []Approval
-	Earlier          []Earlier
-	Log              []LogLine
-	LogLeftOut       int // lines before the first shown
-	Actions          []Action
+	Repo, RepoURL  string
+	Env, Member    string
+	Stage, Status  string
+	Verdict        string // the note's heading without its first words
+	Head, Base     string
+	Digest         string
+	Started, Ended time.Time // Ended zero while it runs
+	PlanURL        string
+	Message        string
+	LaterURL       string // of the run that decided what this one waited for
+	Weight         Weight
+	Named          []Named // destroys, replacements, forgets and what runs code
+	Waves          []Wave
+	WaveRows       []WaveRow // of an apply that gates its waves
+	Groups         []Group
+	Fallbacks      []Fallback
+	Members        []Member
+	Gates          []Gate
+	Held           []Read // what held members read, where no round asks for them yet
+	Rounds         []Round
+	Approvals      []Approval
+	Log            []LogLine
+	LogLeftOut     int // lines before the first shown
 }
 
 // Weight is what a plan does, counted.
@@ -158,7 +145,6 @@ type Member struct {
 	Unknown                         bool // counts print as "?"
 	Create, Update, Replace, Delete int
 	Error                           string
-	PlanURL                         string
 }
 
 // Gate is a gate that waits, or how it was decided.
@@ -169,12 +155,11 @@ type Gate struct {
 	Status             string   // waiting, approved, changed or revoked
 	ApprovedBy         []string // principals
 	Missing            int
-	Who                []string // who may approve; empty for anyone with write permission
 	Since              time.Time
 	Weight             *Weight // nil when it is not known
 	Named              []Named // what its plan destroys or runs; nil where that stands elsewhere on the page
 	Approve            string  // the line to copy; "" when it does not wait
-	RunURL, PRURL      string
+	RunURL             string
 	PlanURL            string // "" where the page is about that plan
 }
 
@@ -198,14 +183,6 @@ type Approval struct {
 	Digest     string // approved document; "" when none is
 	ApprovedBy []string
 	Covers     []string // members
-}
-
-// Earlier is a plan this one replaced, and what changed between the two.
-type Earlier struct {
-	Digest, Head string
-	At           time.Time
-	Kept         bool // its document is still there
-	Differences  []changes.Difference
 }
 
 // LogLine is one line a step wrote.
