@@ -40,11 +40,11 @@ func (c *Conn) Self(ctx context.Context) (engine.Actor, error) {
 func (c *Conn) selfPath(ctx context.Context) (string, error) {
 	login := c.all.config.Login
 	if c.all.app != nil {
-		app, err := c.all.App(ctx)
-		if err != nil {
+		var app gogithub.App
+		if err := c.all.app.get(ctx, "reading the app", "", "app", &app); err != nil {
 			return "", err
 		}
-		login = app.Slug + "[bot]"
+		login = app.GetSlug() + "[bot]"
 	}
 	if login == "" {
 		return "user", nil

@@ -65,12 +65,12 @@ func (c *Conn) contents(ctx context.Context) (string, error) {
 	if known != "" {
 		return known, nil
 	}
-	var in rawInstallation
+	var in gogithub.Installation
 	path := fmt.Sprintf("app/installations/%d", c.id)
 	if err := c.all.app.get(ctx, "reading what the installation was granted", "", path, &in); err != nil {
 		return "", err
 	}
-	level := in.Permissions["contents"]
+	level := in.GetPermissions().GetContents()
 	if level == "" {
 		return "", &forges.Forbidden{Call: "git access", Permission: "contents:read"}
 	}

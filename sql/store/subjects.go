@@ -68,13 +68,6 @@ func (s Subjects) Raise(ctx context.Context, on Conn, sub Subject, at time.Time)
 	return row.Generation, row.SettledGeneration == row.Generation-1, nil
 }
 
-// BeginSettle returns the generation a settle that starts now sees whole, 0 for
-// a subject never raised. Ask before the first fact is read.
-func (s Subjects) BeginSettle(ctx context.Context, sub Subject) (int64, error) {
-	state, err := s.Get(ctx, sub)
-	return state.Generation, ignoreNotFound(err)
-}
-
 // EndSettle records that a settle saw the generation whole, and reports whether
 // a newer one exists: then settle runs again. Call it in the transaction that
 // stores what settle found and queues the next one.
@@ -101,7 +94,8 @@ func (s Subjects) SetOpen(ctx context.Context, on Conn, sub Subject, open bool) 
 	return nil
 }
 
-// Get reads one subject; ErrNotFound.
+// Get reads one subject; ErrNotFound. A settle that asks before it reads the first fact
+// sees that generation whole.
 func (s Subjects) Get(ctx context.Context, sub Subject) (SubjectState, error) {
 	row, err := new(db.Queries).GetSubject(ctx, s.db.Read, db.GetSubjectParams{
 		RepoKey: sub.RepoKey, Kind: string(sub.Kind), Name: sub.Name,
