@@ -62,8 +62,8 @@ type Planned struct {
 	// Engine is the tool and its version, "terraform 1.11.4"; part of the
 	// member's source (pr-loop §5.11).
 	Engine string `json:"engine"`
-	// State is where the state is, the same for two plans only where they share it;
-	// known of a target that has Apart.
+	// State names where the state is, the same for two plans where they share it. Of a
+	// target that has Apart it says so in full.
 	State string `json:"-"`
 }
 
@@ -126,5 +126,8 @@ type Applier interface {
 // OutputReader reads the outputs that stand now. A target that was never
 // applied has none: an empty map, no error.
 type OutputReader interface {
+	// Declared are the outputs that a root's code declares, whatever stands, by the files
+	// of a checkout; projectDir is relative to it. An error is code that is not understood.
+	Declared(checkout, projectDir string, root project.Root) (map[string]bool, error)
 	Outputs(ctx context.Context, t Target) (map[string]Output, error)
 }

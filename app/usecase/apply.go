@@ -187,6 +187,9 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 		return nil, nil, err
 	}
 	checkout, err := st.planTarget(ctx, in, t, a)
+	if err == nil && a.Report.Status == report.PlanFailed {
+		err = st.carriesWhat(ctx, in, t, a)
+	}
 	if err != nil || a.Report.Status == report.PlanFailed {
 		return a, nil, err
 	}
@@ -194,6 +197,17 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 		return nil, nil, err
 	}
 	return a, checkout, nil
+}
+
+// carriesWhat names the merges of a commit that did not plan: their pull requests show
+// how its apply ended.
+func (st *Stage) carriesWhat(ctx context.Context, in ApplyInput, t target, a *Apply) error {
+	snap, err := in.Site.Ledger.Snapshot(ctx)
+	if err != nil || a.Release != nil {
+		return err
+	}
+	_, err = st.readMerges(ctx, in.Site, snap, t, a)
+	return err
 }
 
 // address says which commit, env and gate the report is of.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"github.com/chant-bot/chant/engine"
@@ -156,6 +157,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 		selection.Waves = groups.waves
 	}
 	members := p.planAll(ctx, order, groups.members)
+	p.refuseSharedStates(ctx, members)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -319,14 +321,40 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 			p.in.trees.drop(m.name)
 		}
 		if err != nil {
-			m.planned.Error, m.planned.cause = p.Words(ctx, err), err
-			m.part = failedPart(m.name, m.planned.Error)
-			p.progress("planning %s failed", m.name)
+			p.fail(ctx, m, err)
 			return
 		}
 		p.progress("planned %s", m.name)
 	})
 	return append(all, together...)
+}
+
+// fail says in the document that a member could not be planned, and why.
+func (p *planner) fail(ctx context.Context, m *member, err error) {
+	m.planned.Error, m.planned.cause = p.Words(ctx, err), err
+	m.part = failedPart(m.name, m.planned.Error)
+	p.progress("planning %s failed", m.name)
+}
+
+// refuseSharedStates fails members that keep one state: each plans the end of what the
+// other makes.
+func (p *planner) refuseSharedStates(ctx context.Context, members []*member) {
+	first := map[string]*member{}
+	for _, m := range members {
+		place := m.planned.Planned.State
+		other := first[place]
+		switch {
+		case place == "":
+		case other == nil:
+			first[place] = m
+		default:
+			err := refusef("%s and %s keep their state in one place, so that each would destroy what the other makes; give each root a state of its own", other.name, m.name)
+			for _, both := range []*member{other, m} {
+				both.planned.Planned = engine.Planned{}
+				p.fail(ctx, both, err)
+			}
+		}
+	}
 }
 
 func (p *planner) planStep(ctx context.Context, m *member) error {
@@ -340,6 +368,9 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 		if err := p.outputErr[read.Component]; err != nil && read.Source == project.FromOutput && read.Step == m.index {
 			return err
 		}
+	}
+	if err := p.refuseUndeclared(m); err != nil {
+		return err
 	}
 	values, unresolved, err := project.Resolve(m.step, project.Inputs{
 		Outputs: plainValues(p.outputs), Env: p.in.Env.Name, Vars: p.in.Env.Vars,
@@ -371,6 +402,41 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	planned.Target = engine.Target{} // its credentials and values are not kept with the plan
 	m.planned.Planned, m.part = planned, planned.Part
 	return nil
+}
+
+// refuseUndeclared refuses a read of an output that no root of its component declares:
+// what stands of one that was taken out goes with the next apply, and another never
+// comes.
+func (p *planner) refuseUndeclared(m *member) error {
+	for _, read := range m.component.Reads() {
+		from := p.components[read.Component]
+		if read.Source != project.FromOutput || read.Step != m.index || from == nil {
+			continue
+		}
+		name, _, _ := strings.Cut(read.Output, ".")
+		if declared, understood := p.declares(from, name); understood && !declared {
+			return refusef("%s:%d: %s reads the output %q of %s, which declares none of that name; declare it there or correct the name", m.step.File, read.Line, m.name, name, read.Component)
+		}
+	}
+	return nil
+}
+
+// declares tells whether a root of a component declares an output, as far as all its
+// steps are roots whose code is understood.
+func (p *planner) declares(c *project.Component, output string) (declared, understood bool) {
+	understood = true
+	for _, step := range c.Steps() {
+		root, ok := p.in.Project.Roots[step.RootOf()]
+		switch {
+		case step.Gate != nil:
+		case !ok:
+			understood = false
+		default:
+			names, err := p.driver.Declared(p.in.Checkout.Dir, p.in.Project.Dir, root)
+			understood, declared = understood && err == nil, declared || names[output]
+		}
+	}
+	return declared, understood
 }
 
 // reads lists what the step was resolved with, for the apply to compare.

@@ -50,6 +50,10 @@ func (h *hostile) Plan(_ context.Context, t engine.Target, _ engine.Sink) (engin
 	}}}, errors.Join(err, read)
 }
 
+func (*hostile) Declared(string, string, project.Root) (map[string]bool, error) {
+	return nil, errors.New("not understood")
+}
+
 func (*hostile) Outputs(context.Context, engine.Target) (map[string]engine.Output, error) {
 	return map[string]engine.Output{"cidr": {}}, nil
 }

@@ -48,6 +48,29 @@ func (w *workdir) notApart(format string, args ...any) error {
 	return engine.Tell(fmt.Errorf("root %s is not run in workspace %s: %s", w.t.Root.Name, w.t.Root.Workspace, fmt.Sprintf(format, args...)))
 }
 
+// place names where the state of an initialised root is: two roots with one name have
+// one state.
+func (w *workdir) place() (string, error) {
+	if len(w.t.Apart) > 0 {
+		return w.apart()
+	}
+	kind, config, err := w.backend()
+	if err != nil {
+		return "", err
+	}
+	path, err := w.localState()
+	switch {
+	case err != nil:
+		return "", err
+	case path == "": // not the local backend
+		d, err := digest.Of("terraform-backend", digest.ArrayOf(digest.StringOf(kind), digest.StringOf(w.t.Root.Workspace), digest.StringOf(config.String())))
+		return d.String(), err
+	case !filepath.IsAbs(path):
+		path = filepath.Join(w.rel, path)
+	}
+	return "local:" + path, nil
+}
+
 // apart says where the state of the root's workspace is and refuses one that is not
 // proven to be apart from those of the declared roots in Target.Apart. A workspace is
 // a state of its own by the tool's own rule; which backends keep that rule, and by

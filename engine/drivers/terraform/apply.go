@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/drivers/terraform/composed"
+	"github.com/chant-bot/chant/engine/project"
 )
 
 // Apply applies exactly the saved plan, under a supervisor that outlives this
@@ -195,6 +198,25 @@ func (d *Driver) holdFile(member string) (string, error) {
 func (d *Driver) memberKey(member string) string {
 	key := sha256.Sum256([]byte(d.cfg.Scope + "\x00" + member))
 	return hex.EncodeToString(key[:])
+}
+
+// Declared implements engine.OutputReader.
+func (d *Driver) Declared(checkout, projectDir string, root project.Root) (map[string]bool, error) {
+	tree, err := os.OpenRoot(checkout)
+	if err != nil {
+		return nil, fmt.Errorf("reading the outputs that root %s declares: %w", root.Name, err)
+	}
+	defer func() { _ = tree.Close() }()
+	at := composed.Module{Path: path.Join(filepath.ToSlash(projectDir), root.Dir), Root: true}
+	config, err := composed.ReadConfig(tree.FS(), []composed.Module{at}, d.planner)
+	if err != nil {
+		return nil, fmt.Errorf("reading the outputs that root %s declares: %w", root.Name, err)
+	}
+	declared := map[string]bool{}
+	for name := range config.Outputs {
+		declared[name] = true
+	}
+	return declared, nil
 }
 
 // Outputs reads the outputs that stand now: none for a root that was never

@@ -104,7 +104,7 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 	}
 	journal := grp.g.journal(p.Target)
 	if err == nil {
-		err = journal.write(j)
+		err = journal.begin(j)
 	}
 	if err != nil {
 		return engine.GroupOutcome{}, err

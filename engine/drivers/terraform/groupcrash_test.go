@@ -310,6 +310,26 @@ func TestAGroupWaitsForNoLockForever(t *testing.T) {
 	s.noLeftovers()
 }
 
+// Without its journal nothing of a group is applied, and the reason is for people.
+func TestAGroupWithoutItsJournalIsNotApplied(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	p := s.planGroup(g, s.netAndApp())
+	if err := os.Symlink("nowhere", filepath.Join(s.state, "groups")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := g.ApplyGroup(t.Context(), p, nil)
+	if _, told := errors.AsType[*engine.Told](err); !told || !strings.Contains(err.Error(), "nothing was applied: the journal of the group g1 can't be written") || strings.Contains(err.Error(), s.state) {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range []string{"net", "app"} {
+		if _, err := os.Stat(s.statePath(name)); !os.IsNotExist(err) {
+			t.Errorf("%s has a state: %v", name, err)
+		}
+	}
+}
+
 // A state that somebody wrote during the apply, past its lock, is not overwritten.
 func TestAPartThatCantBePushedIsKeptAndNamed(t *testing.T) {
 	t.Parallel()

@@ -31,6 +31,12 @@ func TestWhyAMemberIsPlannedOutsideItsGroup(t *testing.T) {
 			},
 			want: []string{`app engine: its workspace "prod" is not ""`},
 		},
+		"backend: its state is another's": {
+			change: func(s *site, t *engine.GroupTarget) {
+				t.Members[1].Target.Root.BackendConfig = map[string]string{"path": s.statePath("net")}
+			},
+			want: []string{"app backend: it keeps its state where net does"},
+		},
 		"backend: its lock is not proven to be one that can be held": {
 			files: map[string]string{"roots/app/main.tf": strings.Replace(groupRoots()["roots/app/main.tf"], backend, overHTTP, 1)},
 			change: func(_ *site, t *engine.GroupTarget) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/google/uuid"
 
@@ -96,6 +97,16 @@ func (g *Grouper) Unended() ([]engine.UnendedGroup, error) {
 		}
 	}
 	return out, nil
+}
+
+// begin writes it for the first time. Without it nothing may be applied, and people are
+// told what is wrong with the place where it has to be.
+func (j journal) begin(content journaled) error {
+	err := j.write(content)
+	if no, ok := errors.AsType[syscall.Errno](err); ok {
+		return engine.Tell(fmt.Errorf("nothing was applied: the journal of the group %s can't be written to the state directory of the machine that applies (%w); mend that and apply again", content.Group, no))
+	}
+	return err
 }
 
 func (j journal) write(content journaled) error {

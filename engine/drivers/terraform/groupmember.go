@@ -26,6 +26,7 @@ type surveyed struct {
 	config  composed.Config
 	kind    string       // of its backend
 	backend digest.Value // its configuration
+	place   string       // of its state
 	state   digest.Value // absent for a root that was never applied
 	lock    []byte       // its lock file after init
 	// why it can't be in the group; no more than the first is looked for
@@ -73,6 +74,9 @@ func (s *surveyed) look(m *member) error {
 	}
 	if s.kind == "" {
 		s.kind = "local"
+	}
+	if s.place, err = m.w.place(); err != nil {
+		return err
 	}
 	modules, err := m.w.modules()
 	if err != nil {
@@ -168,6 +172,11 @@ func (grp *group) together(all []*surveyed) []engine.GroupFallback {
 		s := all[i]
 		if name := first.Target.Root.Workspace; m.Target.Root.Workspace != name {
 			s.fallBack(m, report.FallbackEngine, fmt.Sprintf("its workspace %q is not %q, that of %s", m.Target.Root.Workspace, name, first.Target.Member))
+		}
+		for j, other := range all[:i] {
+			if s.place != "" && s.place == other.place {
+				s.fallBack(m, report.FallbackBackend, "it keeps its state where "+grp.members[j].Target.Member+" does")
+			}
 		}
 		for _, remote := range s.config.RemoteStates {
 			for j, other := range all {

@@ -43,7 +43,7 @@ func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (e
 		return engine.Planned{}, err
 	}
 	p := engine.Planned{Target: t, Engine: name, File: filepath.Join(t.RunDir, planFile)}
-	if p.State, err = w.apart(); err != nil {
+	if p.State, err = w.place(); err != nil {
 		return engine.Planned{}, err
 	}
 	if err := w.unpushed(ctx); err != nil {
