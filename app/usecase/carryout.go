@@ -380,25 +380,3 @@ func (ex *execution) say(format string, args ...any) {
 		ex.in.Progress(fmt.Sprintf(format, args...))
 	}
 }
-
-// errorList collects the errors of concurrent steps.
-type errorList struct {
-	mu   sync.Mutex
-	errs []error
-}
-
-func (l *errorList) add(err error) {
-	if err == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.errs = append(l.errs, err)
-}
-
-func (l *errorList) first() error {
-	if len(l.errs) == 0 {
-		return nil
-	}
-	return l.errs[0]
-}

@@ -255,19 +255,3 @@ func planStatus(p *PlanSet) report.Status {
 	}
 	return report.Planned
 }
-
-// Shown is what a reviewer of this plan is shown beside the document.
-func (p *PlanSet) Shown() Shown {
-	side := p.Side()
-	return Shown{Sources: side.Sources, Code: side.Code}
-}
-
-// NothingDue reports that every member is planned and has nothing to apply.
-func (p *PlanSet) NothingDue() bool {
-	for _, nothing := range p.Nothing() {
-		if !nothing {
-			return false
-		}
-	}
-	return true
-}

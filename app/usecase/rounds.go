@@ -83,25 +83,6 @@ func (a *Apply) gatesAsked(snap *ledger.Snapshot, members []string) ([]string, e
 	return names, err
 }
 
-// holes are the members that read what has no value yet.
-func (p *PlanSet) holes() []string {
-	var out []string
-	for name, m := range p.Members {
-		if len(m.Unknown) > 0 {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// digestOf is the digest of the set of some members, which is what the gate of a
-// round or a wave binds (decision 14).
-func (p *PlanSet) digestOf(members []string) (digest.Digest, error) {
-	return changeset.WaveDigest(slices.DeleteFunc(slices.Clone(p.Document.Members), func(m changeset.Member) bool {
-		return !slices.Contains(members, m.Member)
-	}))
-}
-
 func without(names, these []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(these, n) })
 }
