@@ -54,8 +54,8 @@ func (d *Deployment) values(m *member, phases map[string]digest.Value) (map[stri
 	outputs := d.outputValues()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, r := range m.component.Reads() {
-		if err := d.outputs[r.Component].err; err != nil && r.Step == m.index {
+	for _, r := range m.outputReads() {
+		if err := d.outputs[r.Component].err; err != nil {
 			return nil, nil, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -181,6 +180,11 @@ type member struct {
 	part      changeset.Part
 }
 
+// outputReads are the outputs that the step reads.
+func (m *member) outputReads() []project.Read {
+	return slices.DeleteFunc(m.component.Reads(), func(r project.Read) bool { return r.Step != m.index })
+}
+
 // readUpstreams reads the outputs of every component the selection reads from,
 // once each (pr-loop §5.4).
 func (p *planner) readUpstreams(ctx context.Context, order []string) {
@@ -188,18 +192,11 @@ func (p *planner) readUpstreams(ctx context.Context, order []string) {
 	wanted := map[string]bool{}
 	for _, name := range order {
 		for _, read := range p.components[name].Reads() {
-			if read.Source == project.FromOutput {
-				wanted[read.Component] = true
-			}
+			wanted[read.Component] = true
 		}
 	}
-	names := make([]string, 0, len(wanted))
-	for name := range wanted {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var mu sync.Mutex
-	each(p.driver.Parallel(), names, func(name string) {
+	each(p.driver.Parallel(), slices.Sorted(maps.Keys(wanted)), func(name string) {
 		outs, err := componentOutputs(ctx, p.driver, p.in, p.components[name], p.credentials)
 		mu.Lock()
 		defer mu.Unlock()
@@ -298,8 +295,8 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	case m.step.RootOf() == "":
 		return refuseStep(m.step)
 	}
-	for _, read := range m.component.Reads() {
-		if err := p.outputErr[read.Component]; err != nil && read.Source == project.FromOutput && read.Step == m.index {
+	for _, read := range m.outputReads() {
+		if err := p.outputErr[read.Component]; err != nil {
 			return err
 		}
 	}
@@ -342,9 +339,9 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 // what stands of one that was taken out goes with the next apply, and another never
 // comes.
 func (p *planner) refuseUndeclared(m *member) error {
-	for _, read := range m.component.Reads() {
+	for _, read := range m.outputReads() {
 		from := p.components[read.Component]
-		if read.Source != project.FromOutput || read.Step != m.index || from == nil {
+		if from == nil {
 			continue
 		}
 		name, _, _ := strings.Cut(read.Output, ".")
@@ -376,10 +373,7 @@ func (p *planner) declares(c *project.Component, output string) (declared, under
 // reads lists what the step was resolved with, for the apply to compare.
 func (p *planner) reads(m *member) []run.InputRead {
 	var out []run.InputRead
-	for _, read := range m.component.Reads() {
-		if read.Source != project.FromOutput || read.Step != m.index {
-			continue
-		}
+	for _, read := range m.outputReads() {
 		value, sensitive := lookup(p.outputs[read.Component], read.Output)
 		out = append(out, run.PlannedRead(read.Component, read.Output, value, sensitive))
 	}

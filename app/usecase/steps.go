@@ -133,10 +133,7 @@ func lookup(outputs map[string]engine.Output, path string) (digest.Value, bool) 
 // sensitiveReads are the sensitive outputs among those that a step reads.
 func sensitiveReads(m *member, outputs map[string]map[string]engine.Output) []digest.Value {
 	var secrets []digest.Value
-	for _, read := range m.component.Reads() {
-		if read.Source != project.FromOutput || read.Step != m.index {
-			continue
-		}
+	for _, read := range m.outputReads() {
 		if value, sensitive := lookup(outputs[read.Component], read.Output); sensitive {
 			secrets = append(secrets, value)
 		}
