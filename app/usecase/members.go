@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/chant-bot/chant/engine"
@@ -267,27 +266,6 @@ func (p *planner) fail(ctx context.Context, m *member, err error) {
 	p.progress("planning %s failed", m.name)
 }
 
-// refuseSharedStates fails members that keep one state: each plans the end of what the
-// other makes.
-func (p *planner) refuseSharedStates(ctx context.Context, members []*member) {
-	first := map[string]*member{}
-	for _, m := range members {
-		place := m.planned.Planned.State
-		other := first[place]
-		switch {
-		case place == "":
-		case other == nil:
-			first[place] = m
-		default:
-			err := refusef("%s and %s keep their state in one place, so that each would destroy what the other makes; give each root a state of its own", other.name, m.name)
-			for _, both := range []*member{other, m} {
-				both.planned.Planned = engine.Planned{}
-				p.fail(ctx, both, err)
-			}
-		}
-	}
-}
-
 func (p *planner) planStep(ctx context.Context, m *member) error {
 	switch {
 	case m.step.Gate != nil && p.in.Gated:
@@ -333,41 +311,6 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	planned.Target = engine.Target{} // its credentials and values are not kept with the plan
 	m.planned.Planned, m.part = planned, planned.Part
 	return nil
-}
-
-// refuseUndeclared refuses a read of an output that no root of its component declares:
-// what stands of one that was taken out goes with the next apply, and another never
-// comes.
-func (p *planner) refuseUndeclared(m *member) error {
-	for _, read := range m.outputReads() {
-		from := p.components[read.Component]
-		if from == nil {
-			continue
-		}
-		name, _, _ := strings.Cut(read.Output, ".")
-		if declared, understood := p.declares(from, name); understood && !declared {
-			return refusef("%s:%d: %s reads the output %q of %s, which declares none of that name; declare it there or correct the name", m.step.File, read.Line, m.name, name, read.Component)
-		}
-	}
-	return nil
-}
-
-// declares tells whether a root of a component declares an output, as far as all its
-// steps are roots whose code is understood.
-func (p *planner) declares(c *project.Component, output string) (declared, understood bool) {
-	understood = true
-	for _, step := range c.Steps() {
-		root, ok := p.in.Project.Roots[step.RootOf()]
-		switch {
-		case step.Gate != nil:
-		case !ok:
-			understood = false
-		default:
-			names, err := p.driver.Declared(p.in.Checkout.Dir, p.in.Project.Dir, root)
-			understood, declared = understood && err == nil, declared || names[output]
-		}
-	}
-	return declared, understood
 }
 
 // reads lists what the step was resolved with, for the apply to compare.

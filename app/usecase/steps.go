@@ -22,15 +22,6 @@ func memberName(c *project.Component, step project.Step) string {
 	return c.Name
 }
 
-// refuseStep names what this version cannot plan, so that it is never skipped
-// in silence.
-func refuseStep(step project.Step) error {
-	if step.Gate != nil {
-		return refusef("%s:%d: gates inside a component are not enforced yet; remove the gate step or apply this component by hand", step.File, step.Line)
-	}
-	return refusef("%s:%d: no planner for step kind %q; this version plans terraform-apply", step.File, step.Line, step.Kind)
-}
-
 // isAsked tells that a step is a gate and no member: whoever applies asks it. A component
 // of gates alone is one member.
 func (in PlanInput) isAsked(c *project.Component, index int) bool {
