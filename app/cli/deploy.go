@@ -15,6 +15,7 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // DeployOptions are those of what deploys components without a pull request.
@@ -119,6 +120,8 @@ type deployResult struct {
 	ComponentOutputs map[string]map[string]digest.Value `json:"componentOutputs"` // sensitive ones left out
 	Gate             *waitingAt                         `json:"gate,omitempty"`
 	Waves            []fanout.Wave                      `json:"waves,omitempty"`
+	Groups           []report.Group                     `json:"groups,omitempty"`
+	Fallbacks        []report.Fallback                  `json:"fallbacks,omitempty"`
 }
 
 // waitingAt is a gate that is shut, with the line that opens it.
@@ -154,6 +157,7 @@ func (h *Host) finishDeploy(e ended) error {
 			Release: e.release, Plan: e.run.Plan, Status: e.out.Status, Results: append([]usecase.ComponentResult{}, e.out.Results...),
 			Completed: e.run.Of(fanout.OK), Failed: e.run.Of(fanout.Fail), Blocked: e.run.Blocked(),
 			ComponentOutputs: e.run.Outputs(), Waves: e.run.Waves(),
+			Groups: e.out.Groups, Fallbacks: e.out.Fallbacks,
 		}
 		if len(waiting) > 0 {
 			result.Gate = &waiting[0]

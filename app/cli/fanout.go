@@ -96,7 +96,7 @@ func (h *Host) fanOut(ctx context.Context, o FanOutOptions) error {
 	var out usecase.Rollout
 	err = h.whenFree(ctx, func() (err error) {
 		out, err = d.RollOut(ctx, usecase.RolloutInput{
-			Run: run, Sources: sources, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Save: h.saveRecord(o.Resume),
+			Run: run, Sources: sources, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Canary: o.Canary, Save: h.saveRecord(o.Resume),
 		})
 		return err
 	})
@@ -206,6 +206,7 @@ func (h *Host) sayEnd(e ended, waiting []waitingAt) {
 	for _, w := range waiting {
 		h.sayWaiting(out, w)
 	}
+	h.sayGroups(out.Groups, out.Fallbacks)
 	word := map[fanout.Status]string{fanout.OK: "completed", fanout.Fail: "failed", fanout.Gated: "waits"}[out.Status]
 	h.progress(fmt.Sprintf("%s %s: %d applied, %d failed, %d blocked", e.what, word, len(applied), len(failed), len(blocked)))
 }

@@ -158,7 +158,7 @@ func (h *Host) finishPromote(o PromoteOptions, a *usecase.Apply, failure error) 
 	if len(e.waits) == 0 && a.Report.Message != "" {
 		h.progress(a.Report.Message)
 	}
-	h.sayGroups(a.Report)
+	h.sayGroups(a.Report.Groups, a.Report.Fallbacks)
 	err = h.finishDeploy(e)
 	switch {
 	case failure == nil && a.WaveEnded():
@@ -213,14 +213,14 @@ func (h *Host) keepRelease(o PromoteOptions, a *usecase.Apply) error {
 
 // sayGroups says what was deployed together, how each member of it ended, and what could
 // not be.
-func (h *Host) sayGroups(r report.Report) {
-	for _, g := range r.Groups {
+func (h *Host) sayGroups(groups []report.Group, fallbacks []report.Fallback) {
+	for _, g := range groups {
 		h.progress(fmt.Sprintf("group %s, wave %d: %s, plan %s", g.Group, g.Wave, strings.Join(g.Members, ", "), g.Digest))
 		for _, m := range g.Outcome {
 			h.progress("  " + m.Member + ": " + string(m.Status))
 		}
 	}
-	for _, f := range r.Fallbacks {
+	for _, f := range fallbacks {
 		h.progress(fmt.Sprintf("%s is in no group (%s): %s", f.Component, f.Kind, f.Reason))
 	}
 }

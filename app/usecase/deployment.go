@@ -292,12 +292,12 @@ func (d *Deployment) say(format string, args ...any) {
 }
 
 // readUpstreams reads, once each, the outputs that components read and nobody read or
-// made yet in this deployment.
+// made yet in this deployment, nor makes together with them.
 func (d *Deployment) readUpstreams(ctx context.Context, names []string) {
 	var wanted []string
 	for _, name := range names {
 		for _, r := range d.components[name].Reads() {
-			if _, known := d.outputs[r.Component]; !known && !slices.Contains(wanted, r.Component) {
+			if _, known := d.outputs[r.Component]; !known && !slices.Contains(wanted, r.Component) && !slices.Contains(names, r.Component) {
 				wanted = append(wanted, r.Component)
 			}
 		}

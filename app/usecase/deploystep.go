@@ -75,6 +75,17 @@ func (d *Deployment) outputValues() map[string]map[string]engine.Output {
 	return outputs
 }
 
+// outputErrors are why outputs could not be read, by component.
+func (d *Deployment) outputErrors() map[string]error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	errs := map[string]error{}
+	for name, r := range d.outputs {
+		errs[name] = r.err
+	}
+	return errs
+}
+
 // applyStep applies exactly the saved plan of a step and returns the outputs its root
 // has then.
 func (r *componentRun) applyStep(ctx context.Context, m *member) (map[string]engine.Output, error) {

@@ -78,18 +78,14 @@ func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, m
 	if plan.trees, err = st.newTrees(checkout, driver, in.Dir, "ending"); err != nil {
 		return err
 	}
-	targets := make([]engine.Target, len(memo.Plan.Members))
+	steps := make([]project.Step, len(memo.Plan.Members))
 	for i, name := range memo.Plan.Members {
-		step, err := stepOf(proj, name)
-		if err != nil {
-			return err
-		}
-		if targets[i], err = plan.bareTarget(step, nil, credentials); err != nil {
+		if steps[i], err = stepOf(proj, name); err != nil {
 			return err
 		}
 	}
-	planned := memo.Plan.Planned
-	if planned.Target, err = plan.groupTarget(memo.Plan, targets); err != nil {
+	planned, err := plan.savedGroup(memo.Plan, steps, credentials)
+	if err != nil {
 		return err
 	}
 	outcome, _, err := driver.(engine.Grouper).RecoverGroup(ctx, planned) //nolint:forcetypeassert // every driver of the stage has groups, or none

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/compose"
@@ -26,12 +27,16 @@ func (p *planner) planGroup(ctx context.Context, g compose.Group) *plannedGroup 
 	for i, name := range g.Members {
 		c := p.components[name]
 		m := &member{component: c, step: c.Steps()[0], name: memberName(c, c.Steps()[0]), planned: &PlannedMember{Component: name, Group: g.ID}}
+		if slices.Contains(one.plan.Members, m.name) {
+			return dissolved(g, fmt.Sprintf("two of %s apply root %s", strings.Join(g.Members, ", "), m.name))
+		}
 		one.members, one.plan.Members = append(one.members, m), append(one.plan.Members, m.name)
 		vars, err := p.resolveInGroup(m, g, one.plan)
 		if err == nil {
 			targets[i], err = p.in.bareTarget(m.step, vars, p.credentials)
 			targets[i].Secrets = sensitiveReads(m, p.outside(g))
 		}
+		one.secrets = append(one.secrets, targets[i].Secrets)
 		if err != nil {
 			one.refused[name] = compose.Refusal{Kind: report.FallbackReads, Reason: p.Words(ctx, err)}
 		}

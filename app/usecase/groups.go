@@ -10,8 +10,8 @@ import (
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/compose"
+	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/graph"
-	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -41,37 +41,49 @@ type groupPlans struct {
 	members   map[string]*member // by change-set member
 }
 
-// planGroups decides what is planned together and plans that. Whoever can't be planned
-// in its group falls back, and what is left is composed again: the run goes on, with
-// fewer groups or none.
+// planGroups decides what is planned together and plans that.
 func (p *planner) planGroups(ctx context.Context, selection graph.Selection) (*groupPlans, error) {
-	in := p.composeInput(selection)
+	c, plans, err := p.planDue(ctx, p.composeInput(selection), func(c compose.Composition) []compose.Group { return c.Groups })
+	if err != nil {
+		return nil, err
+	}
+	all := &groupPlans{waves: c.Waves, fallbacks: c.Fallbacks, members: map[string]*member{}}
+	for _, one := range plans {
+		all.plans = append(all.plans, one.plan)
+		for _, m := range one.members {
+			all.members[m.name] = m
+		}
+	}
+	return all, nil
+}
+
+// planDue composes, and plans the groups that are due. Whoever can't be planned in its
+// group falls back, into in.Refused, and what is left is composed again: the run goes
+// on, with fewer groups or none.
+func (p *planner) planDue(ctx context.Context, in compose.Input, due func(compose.Composition) []compose.Group) (compose.Composition, []*plannedGroup, error) {
 	planned := map[string]*plannedGroup{} // by members
 	for {
 		c, err := compose.Of(in)
 		if err != nil {
-			return nil, err
+			return c, nil, err
 		}
-		if err := p.planNew(ctx, c.Groups, planned); err != nil {
-			return nil, err
+		groups := due(c)
+		if err := p.planNew(ctx, groups, planned); err != nil {
+			return c, nil, err
 		}
-		all := &groupPlans{waves: c.Waves, fallbacks: c.Fallbacks, members: map[string]*member{}}
+		var plans []*plannedGroup
 		fellBack := false
-		for _, g := range c.Groups {
+		for _, g := range groups {
 			one := planned[groupKey(g)]
 			fellBack = fellBack || len(one.refused) > 0
 			maps.Copy(in.Refused, one.refused)
-			if one.plan == nil {
-				continue
-			}
-			one.plan.Wave = g.Wave
-			all.plans = append(all.plans, one.plan)
-			for _, m := range one.members {
-				all.members[m.name] = m
+			if one.plan != nil {
+				one.plan.Wave = g.Wave
+				plans = append(plans, one)
 			}
 		}
 		if !fellBack {
-			return all, nil
+			return c, plans, nil
 		}
 	}
 }
@@ -81,7 +93,7 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 	_, can := p.driver.(engine.Grouper)
 	in := compose.Input{
 		Components: p.in.Project.Components, Selection: selection, WaveGates: p.in.WaveByWave,
-		Kinds:   map[string]compose.Ability{terraformApply: {Groups: can && p.in.apart == nil, Off: composeOff(p.in.Project)}},
+		Kinds:   map[string]compose.Ability{terraformApply: {Groups: can, Off: p.in.composeOff()}},
 		Unknown: p.unknown(selection.Order()), Refused: map[string]compose.Refusal{},
 	}
 	for _, name := range p.in.Applied {
@@ -93,8 +105,13 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 // terraformApply is the step kind whose driver may group.
 const terraformApply = "terraform-apply"
 
-func composeOff(p project.Project) string {
-	if p.Config != nil && p.Config.Terraform != nil && p.Config.Terraform.Compose == "off" {
+// composeOff names what keeps anything from being planned together, "" for nothing. The
+// states of a group are not proven to be apart from those of the declared environments.
+func (in PlanInput) composeOff() string {
+	if in.apart != nil {
+		return "the environment of a pull request"
+	}
+	if c := in.Project.Config; c != nil && c.Terraform != nil && c.Terraform.Compose == "off" {
 		return "terraform.compose: off"
 	}
 	return ""
@@ -117,6 +134,7 @@ func (p *planner) unknown(order []string) map[report.UnknownInput]bool {
 type plannedGroup struct {
 	plan    *GroupPlan
 	members []*member
+	secrets [][]digest.Value           // by member, sensitive values from outside the group
 	refused map[string]compose.Refusal // by component
 }
 
@@ -184,6 +202,11 @@ func (a *Apply) reportGroups() {
 			a.Report.Groups = append(a.Report.Groups, row)
 		}
 	}
+}
+
+// row is the group as a report says it, before it is applied.
+func (g *GroupPlan) row() report.Group {
+	return report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest}
 }
 
 // noteEnds keeps how members of a group ended.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 )
@@ -137,20 +138,32 @@ func (ex *execution) groupPlan(g *GroupPlan) (engine.Grouper, engine.PlannedGrou
 	if !can {
 		return nil, engine.PlannedGroup{}, fmt.Errorf("applying %s: the driver that applies has no groups", g)
 	}
-	targets := make([]engine.Target, len(g.Members))
+	steps := make([]project.Step, len(g.Members))
 	for i, name := range g.Members {
 		m := ex.pass.Set.Members[name]
+		steps[i] = ex.components[m.Component].Steps()[m.Step]
+	}
+	plan, err := ex.planInput().savedGroup(g, steps, ex.credentials)
+	if err == nil {
+		plan.Target.Memo, err = json.Marshal(groupMemo{Member: ex.in.Member, Commit: ex.apply.State.Commit, Plan: g})
+	}
+	return grouper, plan, err
+}
+
+// savedGroup is the saved plan of a group, to be applied in this checkout; steps are
+// those of its members.
+func (in PlanInput) savedGroup(g *GroupPlan, steps []project.Step, credentials []string) (engine.PlannedGroup, error) {
+	targets := make([]engine.Target, len(steps))
+	for i, step := range steps {
 		var err error
-		if targets[i], err = ex.planInput().bareTarget(ex.components[m.Component].Steps()[m.Step], nil, ex.credentials); err != nil {
-			return nil, engine.PlannedGroup{}, err
+		if targets[i], err = in.bareTarget(step, nil, credentials); err != nil {
+			return engine.PlannedGroup{}, err
 		}
 	}
 	plan := g.Planned
 	var err error
-	if plan.Target, err = ex.planInput().groupTarget(g, targets); err == nil {
-		plan.Target.Memo, err = json.Marshal(groupMemo{Member: ex.in.Member, Commit: ex.apply.State.Commit, Plan: g})
-	}
-	return grouper, plan, err
+	plan.Target, err = in.groupTarget(g, targets)
+	return plan, err
 }
 
 // settleGroup stores how each member ended. What its group did not reach is planned

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/chant-bot/chant/engine/compose"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -21,7 +23,8 @@ type RolloutInput struct {
 	// Gate is asked for everything, WaveGate for each wave's plans; "" for neither,
 	// and never both.
 	Gate, WaveGate string
-	Wave           int // the only wave to run, from 1; 0 for all
+	Wave           int      // the only wave to run, from 1; 0 for all
+	Canary         []string // components that go first, in no group
 	// StopAfterFailure starts no wave after one in which a component failed.
 	StopAfterFailure bool
 	// Save keeps how far the run came: before the first step, after every component
@@ -37,6 +40,9 @@ type Rollout struct {
 	Gate *GateAnswer
 	// Waiting is the wave that waits there, as it was planned.
 	Waiting *WavePlan
+	// Groups were planned and applied as one; Fallbacks say why others were not.
+	Groups    []report.Group
+	Fallbacks []report.Fallback
 }
 
 // rollout is one RollOut under way.
@@ -44,6 +50,9 @@ type rollout struct {
 	*Deployment
 
 	in RolloutInput
+
+	composed [][]string                 // the waves, each group as one
+	refused  map[string]compose.Refusal // why components are in no group any more
 
 	mu     sync.Mutex // guards what follows, and the run
 	result Rollout
@@ -53,7 +62,7 @@ type rollout struct {
 // RollOut runs what is due, wave by wave, the components of a wave side by side. A
 // failure blocks what follows it and nothing else (pr-loop §7.3).
 func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, error) {
-	r := &rollout{Deployment: d, in: in}
+	r := &rollout{Deployment: d, in: in, refused: map[string]compose.Refusal{}, composed: in.Run.Plan.Waves}
 	if in.Wave > 0 {
 		if err := in.Run.LeftBefore(in.Wave); err != nil {
 			return Rollout{}, err
@@ -62,9 +71,10 @@ func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, err
 	if err := r.save(); err != nil {
 		return Rollout{}, err
 	}
-	r.tell(run.Event{Type: "run-start", Waves: in.Run.Plan.Waves})
 	var err error
-	if r.due() {
+	if _, due := r.nextDue(r.composed); due == nil {
+		r.tell(run.Event{Type: "run-start", Waves: r.composed})
+	} else {
 		err = d.Deploy(ctx, func() error { return r.waves(ctx) })
 	}
 	r.result.Status = in.Run.Status(r.result.Gate != nil)
@@ -76,34 +86,14 @@ func (d *Deployment) RollOut(ctx context.Context, in RolloutInput) (Rollout, err
 	return r.result, err
 }
 
-// wanted are the numbers of the waves to run.
-func (r *rollout) wanted() []int {
-	var waves []int
-	for k := range r.in.Run.Plan.Waves {
-		if r.in.Wave == 0 || r.in.Wave == k+1 {
-			waves = append(waves, k+1)
-		}
-	}
-	return waves
-}
-
-func (r *rollout) due() bool {
-	for _, k := range r.wanted() {
-		if len(r.in.Run.Due(k)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *rollout) waves(ctx context.Context) error {
-	for _, k := range r.wanted() {
+	if err := r.compose(); err != nil {
+		return err
+	}
+	r.tell(run.Event{Type: "run-start", Waves: r.composed})
+	for k, due := r.nextDue(r.composed); due != nil; k, due = r.nextDue(r.composed) {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped before wave %d: %w", k, err)
-		}
-		due := r.in.Run.Due(k)
-		if len(due) == 0 {
-			continue
 		}
 		if err := r.lease.Renew(ctx); err != nil {
 			return fmt.Errorf("renewing the lease of env %s: %w", r.Deployment.in.Env, err)
@@ -111,11 +101,14 @@ func (r *rollout) waves(ctx context.Context) error {
 		if open, err := r.setGate(ctx); err != nil || !open {
 			return err
 		}
-		r.say("wave %d: %s", k, strings.Join(due, ", "))
-		r.tell(run.Event{Type: "wave-start", Wave: k, Components: due})
-		r.readUpstreams(ctx, due)
-		open, err := r.wave(ctx, k, due)
-		r.tellWave(k, due)
+		w, err := r.planNext(ctx)
+		if err != nil {
+			return fmt.Errorf("planning wave %d: %w", k, err)
+		}
+		r.say("wave %d: %s", w.number, strings.Join(w.due, ", "))
+		r.tell(run.Event{Type: "wave-start", Wave: w.number, Components: w.due})
+		open, err := r.wave(ctx, w)
+		r.tellWave(w)
 		if err := errors.Join(err, r.saved); err != nil || !open {
 			return err
 		}
@@ -127,23 +120,30 @@ func (r *rollout) waves(ctx context.Context) error {
 }
 
 // wave runs one wave. It is not open when its gate is shut: then nothing of it ran.
-func (r *rollout) wave(ctx context.Context, k int, due []string) (open bool, err error) {
+func (r *rollout) wave(ctx context.Context, w rolloutWave) (open bool, err error) {
 	if r.in.WaveGate == "" {
-		return true, r.run(ctx, due, nil)
+		return true, r.run(ctx, w, nil)
 	}
-	return r.gatedWave(ctx, k, due)
+	return r.gatedWave(ctx, w.number, w.due)
 }
 
-// run runs components side by side; planned are their plans where they were made
-// before. An interruption lets run what began and is an error.
-func (r *rollout) run(ctx context.Context, names []string, planned map[string]map[int]*member) error {
-	each(r.doing.driver.Parallel(), names, func(name string) {
-		if ctx.Err() != nil {
-			return // interrupted before it began: it is still due
+// run runs a wave side by side; planned are the plans of its components where they were
+// made before. An interruption lets run what began and is an error.
+func (r *rollout) run(ctx context.Context, w rolloutWave, planned map[string]map[int]*member) error {
+	var units []func()
+	for _, g := range w.groups {
+		units = append(units, func() { r.runGroup(ctx, g) })
+	}
+	for _, name := range w.alone() {
+		units = append(units, func() {
+			r.tell(run.Event{Type: "component-start", Wave: w.number, Component: name})
+			r.settle(r.runComponent(ctx, r.components[name], planned[name], r.in.Sources[name]))
+		})
+	}
+	each(r.doing.driver.Parallel(), units, func(unit func()) {
+		if ctx.Err() == nil { // else it was interrupted before it began, and is still due
+			unit()
 		}
-		r.tell(run.Event{Type: "component-start", Wave: r.waveOf(name), Component: name})
-		result := r.runComponent(ctx, r.components[name], planned[name], r.in.Sources[name])
-		r.settle(result)
 	})
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("interrupted: %w", err)

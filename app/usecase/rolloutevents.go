@@ -30,7 +30,7 @@ func eventOf(s fanout.Status) run.EventStatus {
 
 // waveOf is the number of a component's wave, from 1.
 func (r *rollout) waveOf(component string) int {
-	for i, wave := range r.in.Run.Plan.Waves {
+	for i, wave := range r.composed {
 		if slices.Contains(wave, component) {
 			return i + 1
 		}
@@ -39,17 +39,17 @@ func (r *rollout) waveOf(component string) int {
 }
 
 // tellWave says how the components of a wave that ran ended, as one.
-func (r *rollout) tellWave(k int, ran []string) {
+func (r *rollout) tellWave(w rolloutWave) {
 	ends := []fanout.Status{}
 	for _, result := range r.result.Results {
-		if r.waveOf(result.Component) == k {
+		if slices.Contains(w.due, result.Component) {
 			ends = append(ends, result.Status)
 		}
 	}
-	if len(ends) < len(ran) { // its gate is shut
+	if len(ends) < len(w.due) { // its gate is shut
 		ends = append(ends, fanout.Gated)
 	}
-	r.tell(run.Event{Type: "wave-done", Wave: k, Status: eventOf(worst(ends))})
+	r.tell(run.Event{Type: "wave-done", Wave: w.number, Status: eventOf(worst(ends))})
 }
 
 // tellEnd says what was not run, and how the run ended.

@@ -71,7 +71,7 @@ func (r *rollout) gatedWave(ctx context.Context, k int, due []string) (open bool
 			return false, r.save()
 		}
 	}
-	if err := r.run(ctx, planned, w.plans); err != nil {
+	if err := r.run(ctx, rolloutWave{number: k, due: planned}, w.plans); err != nil {
 		return false, err
 	}
 	r.endWave(wave, due)

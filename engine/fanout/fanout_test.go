@@ -136,7 +136,7 @@ func TestAFailureBlocksWhatFollowsAndNothingElse(t *testing.T) {
 	run, _ := fanout.NewRun(plan(t, estate(), "net", "dns"), nil)
 	run.Settle("net", fanout.Fail, nil)
 	run.Settle("dns", fanout.OK, nil)
-	if diff := cmp.Diff([]string{"edge"}, run.Due(2)); diff != "" {
+	if diff := cmp.Diff([]string{"edge"}, run.Due(run.Plan.Waves[1])); diff != "" {
 		t.Error(diff)
 	}
 	blocked := []fanout.Skip{{Component: "app", Reason: fanout.Blocked, BlockedBy: "net"}, {Component: "web", Reason: fanout.Blocked, BlockedBy: "net"}}
@@ -164,10 +164,10 @@ func TestALaterRunTakesOverOnlyWhatCompletedOfTheVerySamePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, same := fanout.NewRun(p, &record)
-	if diff := cmp.Diff([]string{"dns"}, again.Due(1)); diff != "" || !same {
+	if diff := cmp.Diff([]string{"dns"}, again.Due(again.Plan.Waves[0])); diff != "" || !same {
 		t.Errorf("same %v: %s", same, diff)
 	}
-	if diff := cmp.Diff([]string{"app", "edge"}, again.Due(2)); diff != "" {
+	if diff := cmp.Diff([]string{"app", "edge"}, again.Due(again.Plan.Waves[1])); diff != "" {
 		t.Errorf("a failure is tried again: %s", diff)
 	}
 	if got, _ := again.Outputs()["net"]["cidr"].Text(); got != "10.0.0.0/16" {
@@ -222,7 +222,7 @@ func TestEveryComponentRunsOnceInOrderOrIsBlockedByItsCause(t *testing.T) {
 		run, _ := fanout.NewRun(p, nil)
 		ended := map[string]fanout.Status{}
 		for k := range p.Waves {
-			for _, name := range run.Due(k + 1) {
+			for _, name := range run.Due(run.Plan.Waves[k]) {
 				end := rapid.SampledFrom([]fanout.Status{fanout.OK, fanout.OK, fanout.Fail, fanout.Gated}).Draw(t, name)
 				for _, c := range components {
 					for _, dep := range c.DependsOn {

@@ -58,10 +58,10 @@ func NewRun(p Plan, earlier *Record) (run *Run, same bool) {
 	return r, true
 }
 
-// Due are the components of wave k, from 1, that have to run and may.
-func (r *Run) Due(k int) []string {
+// Due are those of the components named that have to run and may.
+func (r *Run) Due(names []string) []string {
 	var due []string
-	for _, name := range r.Plan.Waves[k-1] {
+	for _, name := range names {
 		_, ended := r.ends[name]
 		if !ended && r.blocked[name] == "" {
 			due = append(due, name)
@@ -69,6 +69,10 @@ func (r *Run) Due(k int) []string {
 	}
 	return due
 }
+
+// BlockedBy is the component whose end keeps this one from counting as done, "" for
+// none.
+func (r *Run) BlockedBy(component string) string { return r.blocked[component] }
 
 // Settle says how a component ended and what it gives to others, sensitive values
 // left out. Anything but OK blocks everything that follows it.
@@ -137,7 +141,8 @@ func (r *Run) Of(end Status) []string {
 func (r *Run) Blocked() []Skip {
 	out := []Skip{}
 	for _, name := range r.Plan.Order() {
-		if by := r.blocked[name]; by != "" {
+		// One that was applied in a group with what it follows did run.
+		if by := r.blocked[name]; by != "" && r.ends[name] == "" {
 			out = append(out, Skip{Component: name, Reason: Blocked, BlockedBy: by})
 		}
 	}
