@@ -204,11 +204,6 @@ func (a *Apply) reportGroups() {
 	}
 }
 
-// row is the group as a report says it, before it is applied.
-func (g *GroupPlan) row() report.Group {
-	return report.Group{Group: g.ID, Wave: g.Wave, Capability: g.Capability, Members: g.Members, Digest: g.Planned.Digest}
-}
-
 // noteEnds keeps how members of a group ended.
 func (g *GroupPlan) noteEnds(ends map[string]report.OutcomeStatus) {
 	if g.Ended == nil {
