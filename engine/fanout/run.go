@@ -142,7 +142,8 @@ func (r *Run) Blocked() []Skip {
 	out := []Skip{}
 	for _, name := range r.Plan.Order() {
 		// One that was applied in a group with what it follows did run.
-		if by := r.blocked[name]; by != "" && r.ends[name] == "" {
+		ran := r.ends[name] == OK || r.ends[name] == Fail
+		if by := r.blocked[name]; by != "" && !ran {
 			out = append(out, Skip{Component: name, Reason: Blocked, BlockedBy: by})
 		}
 	}
