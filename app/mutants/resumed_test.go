@@ -29,7 +29,7 @@ var resumed = []mutant{
 	},
 	{
 		name: "resume: outputs taken from the record", file: "engine/resume/decide.go",
-		old: "!slices.Contains(then, read) && !slices.Contains(then, within)", new: "false", killers: "./engine/resume",
+		old: "!slices.Contains(then, read) && !slices.Contains(then, within)", new: "within == read", killers: "./engine/resume",
 	},
 	{
 		name: "resume: what failed carries over", file: "engine/resume/decide.go",
