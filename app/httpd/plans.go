@@ -51,15 +51,7 @@ func filled(r *http.Request, page web.Plan, doc *changeset.Document) web.Plan {
 
 // passPlan is the plan of one pass of a run: 0 the main one, the others in order.
 func (s *Server) passPlan(r *http.Request) (web.Page, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
-	row, err := s.Facts.Runs.Get(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := s.Facts.Run(r.Context(), id)
+	row, kept, repo, err := s.askedRun(r)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +60,11 @@ func (s *Server) passPlan(r *http.Request) (web.Page, error) {
 	if err != nil || n < 0 || n >= len(passes) || passes[n].Set == nil {
 		return nil, store.ErrNotFound
 	}
-	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
-	if err != nil {
-		return nil, err
-	}
 	p := passes[n]
 	page := web.Plan{
 		Frame: s.frame(fmt.Sprintf("Plan of the apply of %s", row.Commit[:min(12, len(row.Commit))]), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL, Env: row.Env,
 		Head:   row.Commit,
-		Digest: p.State.Digest.String(), RunURL: fmt.Sprintf("/runs/%d", id),
+		Digest: p.State.Digest.String(), RunURL: fmt.Sprintf("/runs/%d", row.ID),
 	}
 	switch {
 	case n == 0:

@@ -207,16 +207,25 @@ func runStatus(k usecase.KeptRun) string {
 	return string(k.Apply.Report.Status)
 }
 
-func (s *Server) run(r *http.Request) (web.Page, error) {
+// askedRun is the run that a request is about, as it is listed and as it is kept, and
+// its repository.
+func (s *Server) askedRun(r *http.Request) (row store.Run, kept usecase.KeptRun, repo store.Repo, err error) {
 	id, err := pathID(r)
 	if err != nil {
-		return nil, err
+		return row, kept, repo, err
 	}
-	row, err := s.Facts.Runs.Get(r.Context(), id)
-	if err != nil {
-		return nil, err
+	if row, err = s.Facts.Runs.Get(r.Context(), id); err != nil {
+		return row, kept, repo, err
 	}
-	kept, err := s.Facts.Run(r.Context(), id)
+	if kept, err = s.Facts.Run(r.Context(), id); err != nil {
+		return row, kept, repo, err
+	}
+	repo, err = s.Repos.Get(r.Context(), row.RepoKey)
+	return row, kept, repo, err
+}
+
+func (s *Server) run(r *http.Request) (web.Page, error) {
+	row, kept, repo, err := s.askedRun(r)
 	if err != nil {
 		return nil, err
 	}
@@ -227,10 +236,6 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	}
 	_, verdict := note.Status(rep)
 	markRunning(rep, a.Passes())
-	repo, err := s.Repos.Get(r.Context(), row.RepoKey)
-	if err != nil {
-		return nil, err
-	}
 	page := web.Run{
 		Frame: s.frame("Apply of "+repo.FullName(), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL,
 		Env: row.Env, Member: row.Member, Stage: "apply", Status: runStatus(kept), Verdict: verdict,
@@ -252,9 +257,9 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	if err := s.runGates(r, &page, shown); err != nil {
 		return nil, err
 	}
-	last, err := s.runLog(r, &page, id)
+	last, err := s.runLog(r, &page, row.ID)
 	if kept.Status == usecase.RunRunning {
-		page.Follow = fmt.Sprintf("/runs/%d/events?after=%d", id, last)
+		page.Follow = fmt.Sprintf("/runs/%d/events?after=%d", row.ID, last)
 	}
 	return page, err
 }

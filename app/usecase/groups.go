@@ -12,6 +12,7 @@ import (
 	"github.com/chant-bot/chant/engine/compose"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/graph"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -93,7 +94,7 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 	_, can := p.driver.(engine.Grouper)
 	in := compose.Input{
 		Components: p.in.Project.Components, Selection: selection, WaveGates: p.in.WaveByWave,
-		Kinds:   map[string]compose.Ability{terraformApply: {Groups: can, Off: p.in.composeOff()}},
+		Kinds:   map[string]compose.Ability{project.TerraformApply: {Groups: can, Off: p.in.composeOff()}},
 		Unknown: p.unknown(selection.Order()), Refused: map[string]compose.Refusal{},
 	}
 	for _, name := range p.in.Applied {
@@ -101,9 +102,6 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 	}
 	return in
 }
-
-// terraformApply is the step kind whose driver may group.
-const terraformApply = "terraform-apply"
 
 // composeOff names what keeps anything from being planned together, "" for nothing. The
 // states of a group are not proven to be apart from those of the declared environments.

@@ -169,10 +169,7 @@ func (in PlanInput) savedGroup(g *GroupPlan, steps []project.Step, credentials [
 // settleGroup stores how each member ended. What its group did not reach is planned
 // again; of what nobody saw end nothing is repeated (soundness I6).
 func (ex *execution) settleGroup(ctx context.Context, g *GroupPlan, o engine.GroupOutcome) error {
-	if o.Fault != nil {
-		o.Error += ": " + ex.Words(ctx, o.Fault)
-	}
-	o.Members = everyMember(g, o)
+	o = ex.inWords(ctx, g, o)
 	statuses := map[string]report.OutcomeStatus{}
 	for _, m := range o.Members {
 		statuses[m.Member] = m.Status
@@ -191,6 +188,15 @@ func (ex *execution) settleGroup(ctx context.Context, g *GroupPlan, o engine.Gro
 		}
 		return errs.first()
 	})
+}
+
+// inWords is an outcome with the fault in words for people, and an end of each member.
+func (st *Stage) inWords(ctx context.Context, g *GroupPlan, o engine.GroupOutcome) engine.GroupOutcome {
+	if o.Fault != nil {
+		o.Error += ": " + st.Words(ctx, o.Fault)
+	}
+	o.Members = everyMember(g, o)
+	return o
 }
 
 // everyMember are the ends of all members, also of one that the outcome does not name.

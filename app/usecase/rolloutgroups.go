@@ -120,11 +120,7 @@ func (r *rollout) runGroup(ctx context.Context, one *plannedGroup) {
 	if err != nil {
 		outcome = failedGroup(g, r.Words(ctx, err))
 	}
-	if outcome.Fault != nil {
-		outcome.Error += ": " + r.Words(ctx, outcome.Fault)
-	}
-	outcome.Members = everyMember(g, outcome)
-	r.settleGroup(ctx, one, outcome, r.since(start))
+	r.settleGroup(ctx, one, r.inWords(ctx, g, outcome), r.since(start))
 }
 
 func (r *rollout) applyGroup(ctx context.Context, one *plannedGroup) (engine.GroupOutcome, error) {

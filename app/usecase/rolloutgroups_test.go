@@ -24,7 +24,7 @@ type grouping struct {
 // rolledOut is a fan-out of net, app and data, which read net, and web, which reads app.
 func rolledOut(t *testing.T) (*rollout, *plannedGroup) {
 	t.Helper()
-	one := &plannedGroup{plan: &GroupPlan{ID: "net", Wave: 1, Capability: terraformApply, Members: []string{"net", "app", "data", "web"}}}
+	one := &plannedGroup{plan: &GroupPlan{ID: "net", Wave: 1, Capability: project.TerraformApply, Members: []string{"net", "app", "data", "web"}}}
 	d := &Deployment{components: map[string]*project.Component{}, outputs: map[string]read{}, planning: deploySide{driver: grouping{}}}
 	for _, text := range []string{
 		`{"name":"net","dependsOn":[],"deploy":[{"phase":"Apply","steps":[{"kind":"terraform-apply","root":"net"}]}]}`,

@@ -149,7 +149,7 @@ func (r *reader) step(n *Node, field string) (Step, bool) {
 	case "gate":
 		s.Gate = r.gate(n, field)
 		return s, s.Gate != nil
-	case terraformApply:
+	case TerraformApply:
 		return s, r.terraformStep(n, field)
 	}
 	return s, true

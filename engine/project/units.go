@@ -7,8 +7,8 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 )
 
-// terraformApply is the step kind that plans and applies a terraform root.
-const terraformApply = "terraform-apply"
+// TerraformApply is the step kind that plans and applies a terraform root.
+const TerraformApply = "terraform-apply"
 
 // UnitKind is a kind of thing a step changes.
 type UnitKind string
@@ -34,7 +34,7 @@ func (c *Component) Units() []Unit {
 	for _, s := range c.Steps() {
 		var kind UnitKind
 		switch s.Kind {
-		case terraformApply:
+		case TerraformApply:
 			kind = UnitRoot
 		case "cfn-deploy", "kubectl-apply", "kustomize-apply":
 			kind = UnitStack
@@ -56,7 +56,7 @@ func (c *Component) Units() []Unit {
 
 // RootOf returns the root a terraform-apply step names, "" for any other step.
 func (s Step) RootOf() string {
-	if s.Kind != terraformApply {
+	if s.Kind != TerraformApply {
 		return ""
 	}
 	if n := s.Input.Get("root"); n != nil && n.Kind == String {
