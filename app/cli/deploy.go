@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
@@ -25,7 +26,7 @@ type DeployOptions struct {
 	Forge  string `placeholder:"FORGE" help:"Forge to read the approvers' permissions from: github, gitlab or forgejo."`
 	JSON   bool   `name:"json" help:"Print the result as one line of JSON."`
 
-	ProgressJSON bool `name:"progress-json" help:"Print the progress events to standard error, one JSON object a line, instead of a line about each step."`
+	FollowOptions
 
 	Run RunOptions `embed:""`
 }
@@ -41,8 +42,8 @@ type deployment struct {
 }
 
 // openDeployment opens the checkout at a commit. The gates are those that the base
-// branch declares (pr-loop §3.7).
-func (h *Host) openDeployment(ctx context.Context, o DeployOptions, rev string) (*deployment, error) {
+// branch declares (pr-loop §3.7). what is deployed is reported as that.
+func (h *Host) openDeployment(ctx context.Context, o DeployOptions, rev string, what reports.Run) (*deployment, error) {
 	c, err := h.openWith(ctx, o.Forge)
 	if err != nil {
 		return nil, err
@@ -67,18 +68,20 @@ func (h *Host) openDeployment(ctx context.Context, o DeployOptions, rev string) 
 	if err != nil {
 		return nil, err
 	}
+	what.Repo, what.Env, what.Commit = c.name(), t.env, commit
+	f := h.follow(ctx, o.FollowOptions, what)
 	in := usecase.DeployInput{
-		Site: c.site, Commit: commit, Member: t.member, Env: t.env, Binds: binds, Dir: dir, Progress: h.progress,
+		Site: c.site, Commit: commit, Member: t.member, Env: t.env, Binds: binds, Dir: dir, Progress: h.progress, Follow: f.deployed,
 	}
 	if o.ProgressJSON {
-		in.Progress, in.Follow = nil, h.event
+		in.Progress = nil
 	}
-	made, err := stage.OpenDeployment(ctx, in)
-	if err != nil {
-		remove()
+	d := &deployment{checkout: c, commit: commit, env: t.env, member: t.member, remove: func() { f.wait(); remove() }}
+	if d.Deployment, err = stage.OpenDeployment(ctx, in); err != nil {
+		d.remove()
 		return nil, err
 	}
-	return &deployment{Deployment: made, checkout: c, commit: commit, env: t.env, member: t.member, remove: remove}, nil
+	return d, nil
 }
 
 // deployTarget finds env and member from the options and the commit's declaration.

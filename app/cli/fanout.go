@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/graph"
@@ -59,7 +60,7 @@ func (h *Host) fanOut(ctx context.Context, o FanOutOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	d, err := h.openDeployment(ctx, o.DeployOptions, o.Head)
+	d, err := h.openDeployment(ctx, o.DeployOptions, o.Head, reports.Run{Op: usecase.FanOutOp, Stage: "fan-out"})
 	if err != nil {
 		return err
 	}

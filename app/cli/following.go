@@ -25,7 +25,7 @@ type FollowOptions struct {
 	ReportURL    string `name:"report-url" placeholder:"URL" help:"Post the progress there as it happens, such as to /api/v1/reports of a chant server, with the token CHANT_REPORT_TOKEN. A failed post is a warning."`
 }
 
-// following tells the events of an apply. It keeps nothing: a command line that
+// following tells the events of an apply or a deployment. It keeps nothing: a command line that
 // dies is run again, and a fresh plan then decides (soundness I6).
 type following struct {
 	host   *Host
@@ -50,16 +50,31 @@ func (f *following) Save(_ context.Context, a *usecase.Apply) error {
 		f.table.Show(passes)
 	}
 	f.body.Run.Op, f.body.Run.Commit = a.Op, a.State.Commit
-	settled := false
 	for _, e := range events[len(told):] {
-		f.body.Events = append(f.body.Events, e)
-		settled = settled || e.Type == "component-done" || e.Type == "wave-done" || e.Type == "run-done"
 		f.say(e)
 	}
-	if settled && f.posts != nil {
+	f.add(events[len(told):]...)
+	return nil
+}
+
+// deployed takes an event of a deployment, which prints lines of its own.
+func (f *following) deployed(e run.Event) {
+	if f.asJSON {
+		f.host.event(e)
+	}
+	f.add(e)
+}
+
+// add reports all so far where something settled (pr-loop §7.3).
+func (f *following) add(news ...run.Event) {
+	f.body.Events = append(f.body.Events, news...)
+	if f.posts != nil && slices.ContainsFunc(news, settles) {
 		f.posts.put(f.body)
 	}
-	return nil
+}
+
+func settles(e run.Event) bool {
+	return e.Type == "component-done" || e.Type == "wave-done" || e.Type == "run-done"
 }
 
 // say prints one event: a JSON line, or a line where a wave starts or a component
@@ -102,8 +117,15 @@ func (f *following) end(r report.Report) {
 	}
 	f.body.Report = &r
 	f.posts.put(f.body)
-	close(f.posts.due)
-	<-f.posts.done
+	f.wait()
+}
+
+// wait ends the posts, and waits a bounded time for the last.
+func (f *following) wait() {
+	if f.posts != nil {
+		close(f.posts.due)
+		<-f.posts.done
+	}
 }
 
 // followApply has an apply go on from its resume record, keep there how far it comes, and
@@ -114,6 +136,12 @@ func (h *Host) followApply(ctx context.Context, c *checkout, in *usecase.ApplyIn
 		return nil, err
 	}
 	f := h.follow(ctx, o, reports.Run{Repo: c.name(), Env: in.Env, Stage: string(report.Apply)})
+	if !o.ProgressJSON {
+		f.table = live.On(h.Stderr, h.env("TERM"), h.Now)
+	}
+	if f.table != nil {
+		h.Stderr = f.table // what is said meanwhile stands above it
+	}
 	kept.next, in.Journal, in.Resume = f, kept, kept.record
 	if o.ProgressJSON {
 		in.Progress = nil
@@ -121,16 +149,10 @@ func (h *Host) followApply(ctx context.Context, c *checkout, in *usecase.ApplyIn
 	return f, nil
 }
 
-// follow starts to follow an apply, until it is closed.
+// follow starts to follow what applies, until that is ended.
 func (h *Host) follow(ctx context.Context, o FollowOptions, b reports.Run) *following {
 	b.ID = uuid.NewString()
 	f := &following{host: h, asJSON: o.ProgressJSON, body: reports.Body{Schema: 1, Run: b, Events: []run.Event{}}}
-	if !o.ProgressJSON {
-		f.table = live.On(h.Stderr, h.env("TERM"), h.Now)
-	}
-	if f.table != nil {
-		h.Stderr = f.table // what is said meanwhile stands above it
-	}
 	if o.ReportURL != "" {
 		f.posts = &posts{host: h, url: o.ReportURL, wait: postTime, due: make(chan reports.Body, 1), done: make(chan struct{})}
 		go f.posts.run(context.WithoutCancel(ctx))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/graph"
@@ -30,7 +31,7 @@ func RunComponents(ctx context.Context, h *Host, o RunOfOptions) error {
 }
 
 func (h *Host) runComponents(ctx context.Context, o RunOfOptions) error {
-	d, err := h.openDeployment(ctx, o.DeployOptions, "HEAD")
+	d, err := h.openDeployment(ctx, o.DeployOptions, "HEAD", reports.Run{Stage: "run"})
 	if err != nil {
 		return err
 	}

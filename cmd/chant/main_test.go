@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			"filled":   filled,
 			"received": received,
 			"pulls":    pulls,
+			"reports":  reportsTo,
 		},
 	})
 }
