@@ -194,8 +194,12 @@ func (r *replicas) appliedOnce(pulls []*forgetest.Pull, names []string, newest s
 		s.stop()
 		if log := string(must(os.ReadFile(r.logOf(i)))(r.t)); !strings.Contains(log, `msg="job done"`) {
 			r.t.Errorf("replica %d did no work", i)
-		} else if strings.Contains(log, "unknown revision") {
-			r.t.Errorf("replica %d relied on a commit that only the other one had fetched", i)
+		} else {
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, "unknown revision") {
+					r.t.Errorf("replica %d relied on a commit that only the other one had fetched: %s", i, line)
+				}
+			}
 		}
 	}
 	r.settled()

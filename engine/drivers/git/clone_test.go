@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -270,5 +271,33 @@ func TestACloneFollowsItsRemoteToAnotherAddress(t *testing.T) {
 	}
 	if got := must[string](t)(c.Resolve(t.Context(), "refs/remotes/origin/main")); got != tip {
 		t.Errorf("main is %s, want %s", got, tip)
+	}
+}
+
+// A job may look for a commit while another one's fetch is bringing it.
+func TestACommitIsNeverHereBeforeItsTree(t *testing.T) {
+	t.Parallel()
+	c, remote, fetch := served(t)
+	fetch()
+	for round := range 3 {
+		tree := map[string][]byte{}
+		for i := range 40 {
+			tree[fmt.Sprintf("d%02d/file", i)] = fmt.Append(nil, round, i)
+		}
+		commit := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: tree})
+		done := make(chan struct{})
+		go func() { defer close(done); _ = c.Fetch(t.Context(), mainSpec) }()
+		for {
+			if _, err := c.Resolve(t.Context(), commit); err == nil {
+				break
+			}
+			if t.Context().Err() != nil {
+				t.Fatal("the commit did not come")
+			}
+		}
+		if _, found, err := c.ReadFile(t.Context(), commit, "d39/file"); err != nil || !found {
+			t.Errorf("the commit is here, its file is not: found %t, %v", found, err)
+		}
+		<-done
 	}
 }

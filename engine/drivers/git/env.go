@@ -21,6 +21,9 @@ func guards() []setting {
 		{"core.hooksPath", "/dev/null"},
 		{"core.fsmonitor", "false"},
 		{"gc.autoDetach", "false"},
+		// What a fetch brings appears all at once, as one pack. Unpacked, a commit
+		// would be here before its tree is, and who finds the commit reads the tree.
+		{"fetch.unpackLimit", "1"},
 	}
 }
 
@@ -37,6 +40,8 @@ func walls() []setting {
 		{"core.attributesFile", "/dev/null"},
 		{"http.lowSpeedLimit", "100"},
 		{"http.lowSpeedTime", "60"},
+		// Packing what fetches brought leaves alone what the first of them did.
+		{"gc.bigPackThreshold", "64m"},
 	}
 }
 
