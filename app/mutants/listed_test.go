@@ -38,6 +38,22 @@ var gates = []mutant{
 		name: "a digest left out opens the gate", file: "engine/gate/evaluate.go",
 		old: "same := q.AnyPlan && q.Digest.IsZero() ||", new: "same := q.Digest.IsZero() ||", killers: "./engine/gate",
 	},
+	{
+		name: "a rule for a gate leaves its rounds open", file: "engine/project/names.go",
+		old: "(?:round|wave)", new: "(?:wave)", killers: "./engine/project ./app/usecase", run: "TestIdentity",
+	},
+	{
+		name: "a rule for a gate leaves its waves open", file: "engine/project/names.go",
+		old: "(?:round|wave)", new: "(?:round)", killers: "./engine/project ./app/usecase", run: "TestIdentity",
+	},
+	{
+		name: "a rule for the gate of a component leaves its rounds open", file: "app/usecase/deploygate.go",
+		old: "p.Refuse = p.Env.Unenforced(d.in.Binds, name)", new: "p.Refuse = nil", killers: "./app/usecase", run: "TestIdentity",
+	},
+	{
+		name: "a round or a wave is approved by hand under a rule that nobody checked", file: "app/usecase/handapprove.go",
+		old: "Unenforced(in.Declaration, a.Gate); len(names) > 0 {", new: "Unenforced(in.Declaration, a.Gate); len(names) > 0 && e.Gate == a.Gate {", killers: "./app/usecase", run: "TestIdentity",
+	},
 }
 
 // coverage breaks each clause of the coverage test (pr-loop §5.11, §6.4).

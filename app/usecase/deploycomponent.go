@@ -284,7 +284,7 @@ func (d *Deployment) askComposition(ctx context.Context, c *project.Component, s
 }
 
 func componentQuestion(c *project.Component, s project.Step, about digest.Digest) question {
-	return question{op: c.Name, gate: s.Gate.Name, base: s.Gate.Name, digest: about, timeout: s.Gate.Timeout, what: s.Gate.Description}
+	return question{op: c.Name, gate: s.Gate.Name, digest: about, timeout: s.Gate.Timeout, what: s.Gate.Description}
 }
 
 // unwind takes back what the component did, the last step first, then runs its

@@ -35,12 +35,9 @@ type GateAnswer struct {
 // question is one gate asked about one digest.
 type question struct {
 	op, gate string
-	// base is the gate's own name without a wave's number: a rule for it binds every
-	// wave of it (pr-loop §3.7).
-	base    string
-	digest  digest.Digest
-	timeout time.Duration
-	what    string // description, for who approves
+	digest   digest.Digest
+	timeout  time.Duration
+	what     string // description, for who approves
 	// side is the plan the digest is of, nil where it is of no plan; an approval then
 	// has to be given for the sources it was made from (pr-loop §5.11).
 	side    *cover.Side
@@ -50,7 +47,7 @@ type question struct {
 // ask decides a gate on the ledger and, when it is shut, records that it waits.
 func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
 	answer := GateAnswer{Op: q.op, Gate: q.gate, Env: d.in.Env, Member: d.in.Member, Digest: q.digest}
-	policy := d.gatePolicy(q)
+	policy := d.gatePolicy(q.gate)
 	query := d.query(policy, q.op, q.digest)
 	decision, waits, warning, err := decideOrWait(ctx, d.in.Site, prefixOf(d.in.Member), query, d.in.Site.approvers(policy.Env, nil), q.timeout, q.what)
 	if err != nil {
@@ -65,16 +62,14 @@ func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
 }
 
 // gatePolicy is the policy of one gate: the env's approvers, and every rule declared
-// for the gate or, of a wave's, for the gate it is a wave of.
-func (d *Deployment) gatePolicy(q question) Policy {
+// for the gate or, of a wave's or a round's, for the gate it is one of.
+func (d *Deployment) gatePolicy(name string) Policy {
 	p := d.policy
-	p.Env.WaveGate = ""
-	p.Env.Gate = q.base
-	p.Refuse = p.Env.Unenforced(d.in.Binds)
+	p.Refuse = p.Env.Unenforced(d.in.Binds, name)
 	if p.ReviewRules {
 		p.Refuse = append(p.Refuse, "requireReview, as there is no pull request whose reviews could count")
 	}
-	p.Env.Gate = q.gate
+	p.Env.Gate, p.Env.WaveGate = name, ""
 	return p
 }
 

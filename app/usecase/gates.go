@@ -45,7 +45,7 @@ func policyOf(d *project.Declaration, env project.Env) Policy {
 	return Policy{
 		Env:         env,
 		ReviewRules: d.ReviewRules || env.RequireReview,
-		Refuse:      env.Unenforced(d),
+		Refuse:      env.Unenforced(d, env.Gate),
 		OnlyEnv:     same <= 1,
 		Paths:       paths,
 	}

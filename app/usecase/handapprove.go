@@ -135,8 +135,8 @@ func (in HandApproval) allowed(ctx context.Context, a gate.Approval) error {
 		if e.Name != a.Env {
 			continue
 		}
-		if p := policyOf(in.Declaration, e); len(p.Refuse) > 0 && e.Gate == a.Gate {
-			return &Refusal{Message: report.NotEnforcedMessage(p.Refuse)}
+		if names := e.Unenforced(in.Declaration, a.Gate); len(names) > 0 {
+			return &Refusal{Message: report.NotEnforcedMessage(names)}
 		}
 		if in.Site.Forge == nil {
 			return nil

@@ -1,7 +1,6 @@
 package usecase
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -190,7 +189,7 @@ func (d *Deployment) askEarlier(ctx context.Context, q question, members []strin
 	if err != nil {
 		return answer, err
 	}
-	policy, prefix := d.gatePolicy(q), prefixOf(d.in.Member)
+	policy, prefix := d.gatePolicy(q.gate), prefixOf(d.in.Member)
 	who := d.in.Site.approvers(policy.Env, nil)
 	decision, _, err := decide(ctx, snap, prefix, d.query(policy, q.op, q.digest), who)
 	if err != nil || decision.Satisfied || decision.Mismatch == nil {
@@ -225,7 +224,7 @@ func (a GateAnswer) covering() digest.Digest {
 
 // question is what a gate of the release's own, or of a round, is asked.
 func (r *Release) question(st *Stage, site *Site, a *Apply, g Opened) (gate.Query, *approvers) {
-	p := r.deployment.gatePolicy(question{gate: g.Gate, base: cmp.Or(g.Base, g.Gate)})
+	p := r.deployment.gatePolicy(g.Gate)
 	return st.query(p, a.opOf(g), g.Digest), site.approvers(p.Env, nil)
 }
 

@@ -181,7 +181,7 @@ func (r *rollout) setGate(ctx context.Context) (open bool, err error) {
 	}
 	plan := r.in.Run.Plan
 	answer, err := r.ask(ctx, question{
-		op: FanOutOp, gate: r.in.Gate, base: r.in.Gate, digest: plan.Digest, timeout: gate.DefaultTimeout,
+		op: FanOutOp, gate: r.in.Gate, digest: plan.Digest, timeout: gate.DefaultTimeout,
 		what: fmt.Sprintf("%d components in %d waves: %s", len(plan.Order()), len(plan.Waves), strings.Join(plan.Order(), ", ")),
 	})
 	if err == nil && !answer.Approved {

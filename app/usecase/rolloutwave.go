@@ -80,7 +80,7 @@ func (r *rollout) gatedWave(ctx context.Context, k int, due []string) (open bool
 
 func (r *rollout) askWave(ctx context.Context, wave fanout.Wave, w *WavePlan) (GateAnswer, error) {
 	return r.ask(ctx, question{
-		op: wave.Op, gate: wave.Gate, base: r.in.WaveGate, digest: w.Digest, timeout: gate.DefaultTimeout,
+		op: wave.Op, gate: wave.Gate, digest: w.Digest, timeout: gate.DefaultTimeout,
 		what:    fmt.Sprintf("wave %d of %d: %s", wave.Wave, len(r.in.Run.Plan.Waves), strings.Join(wave.Components, ", ")),
 		side:    &cover.Side{Doc: w.Document, Sources: w.sources, Code: w.code},
 		nothing: w.nothing,

@@ -44,18 +44,20 @@ func (d *Declaration) envs(defaultEnv string) []Env {
 	return envs
 }
 
-// Unenforced returns the settings of an env that this version reads and does
-// not enforce, as people wrote them. A gate of an env with any is never open:
-// an approval must not pass by a rule that nobody checked.
-func (e Env) Unenforced(d *Declaration) []string {
+// Unenforced returns the settings that bind a gate of an env and that this version
+// reads and does not enforce, as people wrote them. A gate with any is never open: an
+// approval must not pass by a rule that nobody checked. The gates of an env's own bind
+// each other: who may open one could let its waves or its rounds do what a rule of the
+// other was to keep back.
+func (e Env) Unenforced(d *Declaration, gate string) []string {
 	var names []string
 	if d.Identity != nil {
 		if d.Identity.Attribution == "identified" {
 			names = append(names, "identity.attribution: identified")
 		}
-		for gate := range d.Identity.Gates {
-			if e.hasGate(gate) {
-				names = append(names, "identity.gates."+gate)
+		for ruled := range d.Identity.Gates {
+			if sameGate(ruled, gate) || e.owns(gate) && e.owns(ruled) {
+				names = append(names, "identity.gates."+ruled)
 			}
 		}
 	}
@@ -72,16 +74,16 @@ func (e Env) Unenforced(d *Declaration) []string {
 	return names
 }
 
-// hasGate tells whether a gate of this name can be asked for the env: its own,
-// its wave gate, or a round or wave of one of them (pr-loop §3.7).
-func (e Env) hasGate(name string) bool {
-	for _, own := range []string{e.Gate, e.WaveGate} {
-		if own != "" && (name == own || strings.HasPrefix(name, own+"-round-") || strings.HasPrefix(name, own+"-wave-")) {
-			return true
-		}
-	}
-	return false
+// owns tells whether a gate of this name can be asked for a change in the env: its own,
+// its wave gate, or a round or wave of one of them.
+func (e Env) owns(gate string) bool {
+	return sameGate(gate, e.Gate) || sameGate(gate, e.WaveGate)
 }
+
+// sameGate tells that a rule for one of two gates binds the other: a rule for a gate
+// holds for its rounds and waves, and one for a round or a wave for the whole of it
+// (pr-loop §3.7, the stricter of the two).
+func sameGate(a, b string) bool { return a != "" && b != "" && BaseGate(a) == BaseGate(b) }
 
 // Allows tells whether a person is on every list of approvers of the env. member
 // answers for a team written "github:@org/team". Without a list anyone is.

@@ -74,16 +74,44 @@ func TestUnenforcedSettingsAreNamedNeverIgnored(t *testing.T) {
 		"identity of a like-named one": {env: `{"name":"p"}`, fields: identity(`{"pr-apply-staging":{}}`)},
 		"identity of a wave":           {env: `{"name":"p","waveGate":"rel"}`, fields: identity(`{"rel-wave-2":{}}`), want: []string{"identity.gates.rel-wave-2"}},
 		"identity of a wave gate":      {env: `{"name":"p","waveGate":"rel"}`, fields: identity(`{"rel":{}}`), want: []string{"identity.gates.rel"}},
+		"identity of no round":         {env: `{"name":"p"}`, fields: identity(`{"pr-apply-round-x":{},"pr-apply-wave":{}}`)},
 		"attribution identified":       {env: `{"name":"p"}`, fields: []string{`"minReader":"0.108.0"`, `"identity":{"attribution":"identified"}`}, want: []string{"identity.attribution: identified"}},
 		"attribution any":              {env: `{"name":"p"}`, fields: []string{`"minReader":"0.108.0"`, `"identity":{"attribution":"any"}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := declare(t, with(append(c.fields, bot(c.env))...))
-			if diff := cmp.Diff(c.want, d.EnvsOf("b", "")[0].Unenforced(d)); diff != "" {
+			if diff := cmp.Diff(c.want, d.EnvsOf("b", "")[0].Unenforced(d, d.Bot.Envs[0].Gate)); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// pr-loop §3.7: a rule for a gate holds for its rounds and its waves, at whatever gate of
+// the env or of a component they are asked; soundness I1.
+func TestIdentityOfAGateBindsItsRoundsAndWaves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rules, gate string
+		want        []string
+	}{
+		"round of the env's gate":            {`{"pr-apply":{}}`, "pr-apply-round-2", []string{"identity.gates.pr-apply"}},
+		"wave of the env's gate":             {`{"rel":{}}`, "rel-wave-3", []string{"identity.gates.rel"}},
+		"a wave, where the main gate has it": {`{"pr-apply":{}}`, "rel-wave-2", []string{"identity.gates.pr-apply"}},
+		"the main gate, where a wave has it": {`{"rel-wave-2":{}}`, "pr-apply", []string{"identity.gates.rel-wave-2"}},
+		"gate of a component":                {`{"go-live":{}}`, "go-live", []string{"identity.gates.go-live"}},
+		"round at the gate of a component":   {`{"go-live":{"class":"human"}}`, "go-live-round-2", []string{"identity.gates.go-live"}},
+		"wave of a fan-out":                  {`{"ship":{}}`, "ship-wave-1", []string{"identity.gates.ship"}},
+		"one wave of a fan-out":              {`{"ship-wave-2":{}}`, "ship-wave-1", []string{"identity.gates.ship-wave-2"}},
+		"another component's gate":           {`{"go-live":{}}`, "seen", nil},
+		"a component's, of the env's":        {`{"go-live":{}}`, "pr-apply-round-2", nil},
+		"the env's, of a component's":        {`{"pr-apply":{}}`, "go-live", nil},
+	} {
+		d := declare(t, with(`"minReader":"0.108.0"`, `"identity":{"gates":`+c.rules+`}`, bot(`{"name":"p","waveGate":"rel"}`)))
+		if diff := cmp.Diff(c.want, d.EnvsOf("b", "")[0].Unenforced(d, c.gate)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

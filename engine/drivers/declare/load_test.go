@@ -70,7 +70,7 @@ func TestTheExampleLoadsAndSelects(t *testing.T) {
 	if len(w.Projects) != 1 || p.Roots["net"].Dir != "roots/net" || p.Roots["app"].Dir != "roots/app" {
 		t.Fatalf("%+v", w)
 	}
-	if env := w.Declaration.EnvsOf("main", "")[0]; env.Name != "prod" || len(env.Unenforced(w.Declaration)) != 0 {
+	if env := w.Declaration.EnvsOf("main", "")[0]; env.Name != "prod" || len(env.Unenforced(w.Declaration, env.Gate)) != 0 {
 		t.Errorf("env %+v", env)
 	}
 	for root, want := range map[string][][]string{"net": {{"net"}, {"app"}}, "app": {{"app"}}} {
