@@ -26,6 +26,9 @@ func (c *Clone) MergeBase(ctx context.Context, a, b string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if a == b || c.justBelow(ctx, a, b) {
+		return a, nil
+	}
 	out, err := c.git(ctx, "merge-base", a, b)
 	if isExit(err, 1) {
 		return "", fmt.Errorf("merge base of %s and %s: %w: they share no history", a, b, ErrUnknownRevision)

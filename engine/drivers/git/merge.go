@@ -23,17 +23,29 @@ func (c *Clone) MergeResult(ctx context.Context, base, head string) (commit, tre
 			return "", "", nil, fmt.Errorf("merging %s into %s: %w", head, base, err)
 		}
 	}
+	if tree, conflicts, err = c.mergeTree(ctx, base, head); err != nil {
+		return "", "", nil, fmt.Errorf("merging %s into %s: %w", head, base, err)
+	}
+	if len(conflicts) > 0 {
+		return "", "", conflicts, nil
+	}
+	commit, err = c.mergeCommit(ctx, base, head, tree)
+	return commit, tree, nil, err
+}
+
+// mergeTree is the tree of a merge. A head that stands on top of base has nothing
+// to merge with: its tree it is, without a process.
+func (c *Clone) mergeTree(ctx context.Context, base, head string) (tree string, conflicts []string, err error) {
+	if c.justBelow(ctx, base, head) {
+		tree, err = c.TreeOf(ctx, head)
+		return tree, nil, err
+	}
 	out, err := c.git(ctx, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", base, head)
 	fields := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
 	if isExit(err, 1) && len(fields) > 1 {
-		return "", "", slices.Compact(slices.Sorted(slices.Values(fields[1:]))), nil
+		return "", slices.Compact(slices.Sorted(slices.Values(fields[1:]))), nil
 	}
-	if err != nil {
-		return "", "", nil, fmt.Errorf("merging %s into %s: %w", head, base, err)
-	}
-	tree = fields[0]
-	commit, err = c.mergeCommit(ctx, base, head, tree)
-	return commit, tree, nil, err
+	return fields[0], nil, err
 }
 
 // mergeCommit dates the commit by its parents, so that it depends on nothing
@@ -73,22 +85,4 @@ func (c *Clone) committedAt(ctx context.Context, commit string) (time.Time, erro
 		}
 	}
 	return time.Time{}, fmt.Errorf("reading commit %s: it has no committer's time", commit)
-}
-
-// ChangedFiles lists the paths that differ between two commits, sorted; a
-// rename is two paths (pr-loop §5.2).
-func (c *Clone) ChangedFiles(ctx context.Context, base, head string) ([]string, error) {
-	base, head, err := c.resolveTwo(ctx, base, head)
-	if err != nil {
-		return nil, err
-	}
-	out, err := c.git(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-relative",
-		"--ignore-submodules=none", base, head, "--")
-	if err != nil {
-		return nil, fmt.Errorf("comparing %s and %s: %w", base, head, err)
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }

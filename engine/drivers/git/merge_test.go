@@ -103,20 +103,23 @@ func TestMergeResultRunsNoMergeDriver(t *testing.T) {
 	}
 }
 
-func TestChangedFilesListsBothSidesOfARename(t *testing.T) {
+// A head on top of base is merged without a process; git's own merge of the two has
+// the same tree.
+func TestMergeResultOfAHeadOnTopOfBaseIsGitsOwn(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)
-	base := write(t, remote, "main", "old name", "same content, long enough to be seen as a rename", "mode", "x", "kept", "k")
-	head := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{
-		"old name": nil, "new\nname": []byte("same content, long enough to be seen as a rename"), "mode*": []byte("x"),
-		"link@": []byte("kept"), "dir/ü": []byte("1"),
-	}})
+	base := write(t, remote, "main", "a", "1", "old/b", "2", "old/c", "3")
+	gittest.Write(t, remote, gittest.Commit{Branch: "pr", From: base, Files: map[string][]byte{"old/b": nil, "new/b": []byte("2"), "a*": []byte("1")}})
+	head := write(t, remote, "pr", "new/d", "4")
 	c := openClone(t, remote)
-	got := must[[]string](t)(c.ChangedFiles(t.Context(), base, head))
-	if diff := cmp.Diff([]string{"dir/ü", "link", "mode", "new\nname", "old name"}, got); diff != "" {
-		t.Error(diff)
+	_, tree, conflicts, err := c.MergeResult(t.Context(), base, head)
+	if err != nil || len(conflicts) > 0 {
+		t.Fatalf("conflicts %v, error %v", conflicts, err)
 	}
-	if none := must[[]string](t)(c.ChangedFiles(t.Context(), head, head)); len(none) != 0 {
-		t.Errorf("a commit differs from itself in %v", none)
+	if want := gittest.Run(t, c.Dir(), "merge-tree", "--write-tree", base, head); tree != want {
+		t.Errorf("tree %s, want %s", tree, want)
+	}
+	if got, err := c.MergeBase(t.Context(), base, head); got != base || err != nil {
+		t.Errorf("merge base %s (%v), want %s", got, err, base)
 	}
 }

@@ -116,6 +116,22 @@ func (t *tree) compare(i int, name []byte, isTree bool) int {
 	return int(byteAfter(mine, shared, mineIsTree)) - int(byteAfter(name, shared, isTree))
 }
 
+// against orders entry i against entry j of another tree; the end of a tree comes
+// after all names.
+func (t *tree) against(i int, other *tree, j int) int {
+	switch {
+	case i == len(t.starts):
+		return 1
+	case j == len(other.starts):
+		return -1
+	}
+	_, name, isTree := other.name(j)
+	return t.compare(i, name, isTree)
+}
+
+// line is entry i as it is written.
+func (t *tree) line(i int) []byte { return t.raw[t.starts[i]:t.end(i)] }
+
 func byteAfter(name []byte, at int, isTree bool) byte {
 	switch {
 	case at < len(name):
