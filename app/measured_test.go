@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/chant-bot/chant/sql/store"
 )
 
 // series are the families that the server serves beside those of the Go runtime
@@ -39,17 +41,20 @@ var (
 	grows = regexp.MustCompile(`^[0-9]+$|[0-9a-f]{7,}`)
 )
 
-// Every label is a word out of a few, however much the server does.
+// Every label is a word out of a few, however much the server does; and an apply whose
+// end was not stored, so that it was carried on, is counted once.
 func TestNoSeriesGrowsWithWhatIsServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.serve()
 	defer stop()
+	const applied = `chant_apply_duration_seconds_count{status="applied"} 1` + "\n"
+	w.failOnce("apply", "audit", "NEW.action = 'apply' AND NEW.result = 'applied'")
 	w.busy()
 	var text string
 	w.await("the apply in the metrics", func() bool {
 		text = w.metrics()
-		return strings.Contains(text, `chant_apply_duration_seconds_count{status="applied"} 1`)
+		return strings.Contains(text, applied)
 	})
 	found := map[string]bool{}
 	for _, s := range sample.FindAllStringSubmatch(text, -1) {
@@ -90,6 +95,27 @@ func TestNoSeriesGrowsWithWhatIsServed(t *testing.T) {
 	}
 	if strings.Contains(text, "chant_ledger_appends_total 0") || !strings.Contains(text, `chant_forge_requests_total{answer="2xx"`) {
 		t.Errorf("writes to the ledger or requests to the forge are not counted:\n%s", text)
+	}
+	w.idle() // its end is stored by now
+	if !strings.Contains(w.serverLog(), "the disk is full") {
+		t.Error("the end of the apply was stored at once")
+	}
+	w.await("one apply in the metrics", func() bool { return strings.Contains(w.metrics(), applied) })
+}
+
+// failOnce has the database refuse a row of a table until a job of a kind is tried for
+// the second time.
+func (w *world) failOnce(kind, table, which string) {
+	w.t.Helper()
+	db, err := store.Open(w.ctx, filepath.Join(w.Dir, "server", "chant.db"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Write.ExecContext(w.ctx, "CREATE TRIGGER fails BEFORE INSERT ON "+table+" WHEN "+which+
+		" AND (SELECT max(attempt) FROM river_job WHERE kind = '"+kind+"') < 2 BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	if err != nil {
+		w.t.Fatal(err)
 	}
 }
 

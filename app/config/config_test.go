@@ -68,9 +68,14 @@ func TestAMistakeIsNamed(t *testing.T) {
 		"an unknown key names its line and what is known": {text: minimal + "lisen: x\n", want: `line 4: unknown key "lisen"; known here: listen, `},
 		"an unknown key inside":                           {text: minimal + "github:\n  appID: 1\n", want: `line 5: unknown key "appID"; known here: appId, `},
 		"a key given twice":                               {text: minimal + "workers: 1\nworkers: 2\n", want: `"workers" already defined`},
-		"a text for a number":                             {text: minimal + "workers: many\n", want: "line 4: want a whole number"},
+		"a text for a number":                             {text: minimal + "workers: many\n", want: "line 4: workers: want a whole number"},
 		"two documents":                                   {text: minimal + "---\nworkers: 1\n", want: "more than one document"},
-		"a duration without a unit":                       {text: minimal + "sweepInterval: \"10\"\n", want: "line 4: want a duration with its unit, such as 30s, 5m or 720h"},
+		"a list for a text":                               {text: minimal + "github: {appId: 1, webUrl: [a]}\n", want: "line 4: github.webUrl: want one text"},
+		"a text for a list":                               {text: minimal + "writablePaths: /srv\n", want: "line 4: writablePaths: want a list"},
+		"a text for keys":                                 {text: minimal + "github: x\n", want: "line 4: github: want keys with values"},
+		"a list for an item":                              {text: minimal + "writablePaths:\n  - /srv\n  - [a]\n", want: "line 6: writablePaths[1]: want one text"},
+		"keys for a secret":                               {text: minimal + "credentials:\n  - repository: acme/infra\n    plan: {env: {TOKEN: {a: b}}}\n", want: "line 6: credentials[0].plan.env.TOKEN: a secret is one text"},
+		"a duration without a unit":                       {text: minimal + "sweepInterval: \"10\"\n", want: "line 4: sweepInterval: want a duration with its unit, such as 30s, 5m or 720h"},
 		"no repositories":                                 {text: "externalUrl: https://x.example\n", want: "repositories: list what this server serves"},
 		"no address":                                      {text: "repositories: [a/b]\n", want: "externalUrl: set the http"},
 		"an address with a slash":                         {text: "externalUrl: https://x.example/\nrepositories: [a/b]\n", want: "externalUrl: leave the slash"},
@@ -127,7 +132,7 @@ func TestEveryMistakeOfTheFileIsNamedAtOnce(t *testing.T) {
 	if !ok {
 		t.Fatalf("got %v", err)
 	}
-	for _, line := range []string{"line 4: ", "line 5: ", "line 6: ", "line 7: "} {
+	for _, line := range []string{"line 4: sweepInterval: ", "line 5: unknown key \"lisen\"", "line 6: workers: ", "line 7: github.token: "} {
 		if !strings.Contains(invalid.Error(), "\n  "+line) {
 			t.Errorf("%q is not among\n%v", line, invalid)
 		}

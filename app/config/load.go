@@ -72,7 +72,7 @@ func decode(text []byte, c *Config) error {
 		return nil
 	}
 	if err != nil {
-		return plain(err)
+		return plain(err, text)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return errors.New("it holds more than one document")
@@ -82,30 +82,43 @@ func decode(text []byte, c *Config) error {
 
 var (
 	unknownField = regexp.MustCompile(`^(line \d+): field (.+) not found in type config\.(\w+)$`)
-	wrongKind    = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
+	inLine       = regexp.MustCompile(`(?s)^(line \d+): (.*)$`)
+	unlikeKind   = regexp.MustCompile(`(?s)^cannot unmarshal .* into (\S+)$`)
 	quotedValue  = regexp.MustCompile("(?s)`.*`")
 	anchor       = regexp.MustCompile(`(?s)unknown anchor '.*' referenced`)
 )
 
-// plain says in our words what the YAML library found, without the values that
-// it quotes: one may be a secret.
-func plain(err error) error {
+// plain says in our words what the YAML library found in a file, by line and key,
+// without the values that it quotes: one may be a secret.
+func plain(err error, file []byte) error {
 	var te *yaml.TypeError
 	if !errors.As(err, &te) {
 		text := anchor.ReplaceAllString(err.Error(), "a value that starts with * needs quotes around it")
 		return errors.New(quotedValue.ReplaceAllString(text, "(a value)"))
 	}
 	var errs []error
+	wrong := wrongKinds(file)
 	for _, text := range te.Errors {
+		key := ""
+		if i := slices.IndexFunc(wrong, func(w wrongKind) bool { return w.text == text }); i >= 0 {
+			key = wrong[i].key + ": "
+			wrong = slices.Delete(wrong, i, i+1)
+		}
 		if m := unknownField.FindStringSubmatch(text); m != nil {
 			text = fmt.Sprintf("%s: unknown key %q; known here: %s", m[1], m[2], strings.Join(keysOf(m[3]), ", "))
-		}
-		if m := wrongKind.FindStringSubmatch(text); m != nil {
-			text = fmt.Sprintf("%s: want %s", m[1], kindName(m[2]))
+		} else if m := inLine.FindStringSubmatch(text); m != nil {
+			text = m[1] + ": " + key + inOurWords(m[2])
 		}
 		errs = append(errs, errors.New(text))
 	}
 	return errors.Join(errs...)
+}
+
+func inOurWords(text string) string {
+	if m := unlikeKind.FindStringSubmatch(text); m != nil {
+		return "want " + kindName(m[1])
+	}
+	return text
 }
 
 // kindName says what a Go type is written as.

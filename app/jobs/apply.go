@@ -81,11 +81,12 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		}
 		return w.raiseTx(ctx, tx, subjects...)
 	})
-	w.Metrics.Applied(string(done.Report.Status), time.Since(start))
-	if err == nil && done.Report.Status != report.Planned {
-		dropRun(done.Dir)
+	if err != nil || done.Report.Status == report.Planned { // it is carried on, and ends then
+		return err
 	}
-	return err
+	w.Metrics.Applied(string(done.Report.Status), time.Since(start))
+	dropRun(done.Dir)
+	return nil
 }
 
 // server is who decides where no person does.

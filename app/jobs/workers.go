@@ -124,16 +124,21 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 		return nil
 	}
 	logs.Add(ctx, slog.Int("plans", len(done.Plans)))
-	for _, p := range done.Plans {
-		w.Metrics.Planned(string(p.Report.Status), time.Since(start))
-	}
-	return w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, done.BaseTip, done.Plans, done.Trust, func(tx *sql.Tx) error {
+	took := time.Since(start)
+	err = w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, done.BaseTip, done.Plans, done.Trust, func(tx *sql.Tx) error {
 		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(a.Number))); err != nil {
 			return err
 		}
 		_, err := river.JobCompleteTx[driver](ctx, tx, job)
 		return err
 	})
+	if err != nil { // it is made again
+		return err
+	}
+	for _, p := range done.Plans {
+		w.Metrics.Planned(string(p.Report.Status), took)
+	}
+	return nil
 }
 
 // patience is how often a job fails before people are told.
