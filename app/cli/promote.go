@@ -74,8 +74,8 @@ func (h *Host) promote(ctx context.Context, o PromoteOptions) error {
 	if err != nil {
 		return err
 	}
-	in := usecase.PromoteInput{DryRun: o.DryRun, ApplyInput: usecase.ApplyInput{
-		Site: c.site, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Progress: h.progress,
+	in := usecase.PromoteInput{ApplyInput: usecase.ApplyInput{
+		Site: c.site, DryRun: o.DryRun, Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, Progress: h.progress,
 	}}
 	if in.Head, err = c.resolve(ctx, "HEAD"); err != nil {
 		return err

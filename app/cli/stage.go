@@ -29,7 +29,7 @@ import (
 type RunOptions struct {
 	Isolation      string   `placeholder:"KIND" help:"Wall around planned code: auto, bwrap, systemd, user or none. Default: auto; in CI, where the runner is the wall, none when no wall works there."`
 	Terraform      string   `env:"CHANT_TERRAFORM" placeholder:"BINARY" help:"terraform or tofu, a name on PATH or a path, instead of the one the project names."`
-	Writable       []string `env:"CHANT_WRITABLE" placeholder:"DIR" help:"Directory outside the checkout that planned code may write, such as one of local state. May be repeated."`
+	Writable       []string `env:"CHANT_WRITABLE" placeholder:"DIR" help:"Directory outside the checkout that planned code may write, such as one of local state. It has to be there. May be repeated."`
 	ProviderMirror string   `env:"CHANT_PROVIDER_MIRROR" placeholder:"DIR" help:"Directory of providers, laid out as the planner's filesystem mirror, which is then the only place they come from. Default: each from its registry."`
 	PassEnv        []string `env:"CHANT_PASS_ENV" placeholder:"NAME" help:"Environment variables handed to terraform, names or patterns such as AWS_*, instead of the default list of providers' variables."`
 }
@@ -42,10 +42,20 @@ func (o RunOptions) check(h *Host) error {
 	default:
 		return Misuse("--isolation %q is unknown; use auto, bwrap, systemd, user or none", o.Isolation)
 	}
-	if o.ProviderMirror != "" {
-		if info, err := os.Stat(h.path(o.ProviderMirror)); err != nil || !info.IsDir() {
-			return Misuse("--provider-mirror %s is no directory; make it, or leave the flag out", h.path(o.ProviderMirror))
+	for _, dir := range o.Writable {
+		if err := h.isDirectory("--writable", dir); err != nil {
+			return err
 		}
+	}
+	if o.ProviderMirror != "" {
+		return h.isDirectory("--provider-mirror", o.ProviderMirror)
+	}
+	return nil
+}
+
+func (h *Host) isDirectory(flag, dir string) error {
+	if info, err := os.Stat(h.path(dir)); err != nil || !info.IsDir() {
+		return Misuse("%s %s is no directory; make it, or leave it out", flag, h.path(dir))
 	}
 	return nil
 }
@@ -132,11 +142,6 @@ func (d *drivers) For(_ engine.Repo, env, binary string, kind usecase.Credential
 	key := env + "\x00" + binary + "\x00" + string(kind)
 	if made := d.made[key]; made != nil {
 		return made, nil
-	}
-	for _, dir := range d.writable {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("making the writable directory: %w", err)
-		}
 	}
 	// The state directory belongs to this checkout alone, so the env is scope
 	// enough, with and without a forge.

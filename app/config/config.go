@@ -6,6 +6,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -112,6 +113,22 @@ func (c *Config) DataSource() string {
 	}
 	u.User = url.UserPassword(u.User.Username(), string(c.DBPassword.Value()))
 	return u.String()
+}
+
+// DataSourceAt is the DataSource of a database that no file names, with the password
+// that the environment holds. Where that is a file, its path is relative to dir.
+func DataSourceAt(database, dir string, environ []string) (string, error) {
+	c := &Config{Database: database}
+	env, name := variables(environ), envName("databasePassword")
+	if text := env[name]; text != "" {
+		c.DBPassword = Secret{text: text}
+		if err := c.DBPassword.resolve(dir, env); err != nil {
+			return "", fmt.Errorf("environment variable %s cannot be read: %w", name, err)
+		}
+	}
+	v := &validator{}
+	c.database(v)
+	return c.DataSource(), errors.Join(v.errs...)
 }
 
 func (c *Config) onPostgres() bool { return strings.Contains(c.Database, "://") }

@@ -234,6 +234,31 @@ func TestAnErrorQuotesNoSecret(t *testing.T) {
 	}
 }
 
+// docs/postgresql.md: the password of a database comes from a file or the environment,
+// also where a command line names the database.
+func TestTheDatabaseOfACommandLineTakesThePasswordOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct{ database, password, want, wrong string }{
+		"as itself":       {database: "postgres://chant@db/chant", password: "hunter2", want: "postgres://chant:hunter2@db/chant"},
+		"in a file":       {database: "postgres://chant@db/chant", password: "file:password", want: "postgres://chant:hunter2@db/chant"},
+		"nowhere":         {database: "postgres://chant@db/chant", want: "postgres://chant@db/chant"},
+		"in no file":      {database: "postgres://chant@db/chant", password: "file:none", wrong: "environment variable CHANT_DATABASE_PASSWORD cannot be read: open "},
+		"in the URL":      {database: "postgres://chant:hunter2@db/chant", wrong: "database: leave the password out of the URL"},
+		"as a parameter":  {database: "postgres://db/chant?password=hunter2", wrong: "database: leave the password out of the URL"},
+		"for nobody":      {database: "postgres://db/chant", password: "hunter2", wrong: "database: name the user"},
+		"of another kind": {database: "mysql://db/chant", wrong: "database: want a path, or a URL such as postgres://"},
+	} {
+		got, err := config.DataSourceAt(tt.database, dir, []string{"CHANT_DATABASE_PASSWORD=" + tt.password})
+		if tt.wrong == "" && (err != nil || got != tt.want) || tt.wrong != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.wrong) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
 func TestTheDatabaseIsAFileUnlessItIsAURL(t *testing.T) {
 	t.Parallel()
 	file := write(t, "password", "hunter2 @/:?\n")

@@ -74,7 +74,7 @@ func (c *Config) database(v *validator) {
 		return
 	}
 	_, inURL := u.User.Password()
-	v.check(!inURL && !u.Query().Has("password"), "database", "leave the password out of the URL, and give it as databasePassword")
+	v.check(!inURL && !u.Query().Has("password"), "database", "leave the password out of the URL, and give it as databasePassword (CHANT_DATABASE_PASSWORD)")
 	v.check(c.DBPassword.IsZero() || u.User.Username() != "", "database", "name the user whose databasePassword it is, as in postgres://chant@db.example.com/chant")
 }
 

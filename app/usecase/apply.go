@@ -41,6 +41,7 @@ type ApplyInput struct {
 	// Resume is the record of an apply that stopped part way, where a file is what is
 	// kept of it; nil for none.
 	Resume   *resume.Record
+	DryRun   bool   // only plan, and write nothing; of a promote
 	Dir      string // of this apply, kept until it is over
 	Journal  Journal
 	Progress func(line string)

@@ -46,6 +46,9 @@ func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, 
 		if memo.Member != in.Member {
 			continue // another lease's
 		}
+		if in.DryRun {
+			return refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run writes nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
+		}
 		if err := st.endGroup(ctx, in, env, memo); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -18,8 +18,7 @@ const PromoteOp = "promote"
 type PromoteInput struct {
 	ApplyInput
 
-	Head   string // the commit checked out, which has to be the one to deploy
-	DryRun bool   // only plan
+	Head string // the commit checked out, which has to be the one to deploy
 }
 
 // Promote plans everything that was merged since the last release, as one document, and

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/chant-bot/chant/app"
 	"github.com/chant-bot/chant/app/cli"
+	"github.com/chant-bot/chant/app/config"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -17,9 +17,7 @@ type migrateCmd struct {
 	cli.ConfigOptions
 
 	From string `placeholder:"FILE" type:"existingfile" help:"Move everything in this SQLite database, which no server uses now, into an empty PostgreSQL database."`
-	To   string `placeholder:"URL" help:"The PostgreSQL database to move it into, instead of the configured one. Its password comes from CHANT_DATABASE_PASSWORD, or as PostgreSQL's own programs find it."`
-
-	Password string `hidden:"" env:"CHANT_DATABASE_PASSWORD"`
+	To   string `placeholder:"URL" help:"The PostgreSQL database to move it into, instead of the configured one. Its password comes from CHANT_DATABASE_PASSWORD, as itself or as file:PATH, or as PostgreSQL's own programs find it; the URL holds none."`
 }
 
 // Run implements the command.
@@ -65,12 +63,12 @@ func (c *migrateCmd) source(h *cli.Host) (string, error) {
 		}
 		return settings.DataSource(), nil
 	}
-	u, err := url.Parse(c.To)
-	if err != nil {
+	if !store.IsURL(c.To) {
 		return "", cli.Misuse("--to: want a URL such as postgres://chant@db.example.com/chant")
 	}
-	if c.Password != "" && u.User != nil {
-		u.User = url.UserPassword(u.User.Username(), c.Password)
+	source, err := config.DataSourceAt(c.To, h.Dir, h.Environ)
+	if err != nil {
+		return "", cli.Misuse("--to: %w", err)
 	}
-	return u.String(), nil
+	return source, nil
 }
