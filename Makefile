@@ -50,8 +50,8 @@ conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, Gi
 	cd app/conformance && $(GO) test -count=1 -timeout 15m
 
 .PHONY: e2e
-e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the demos
-	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/demo ./app/mutants ./engine/model ./app/gitea ./app/httpd ./engine/drivers/terraform ./webhooks/... ./forges/forgejo
+e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the longest journeys; the demos
+	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/demo ./app/mutants ./engine/model ./app/gitea ./app/httpd ./engine/drivers/terraform ./webhooks/... ./forges/forgejo ./cmd/chant
 
 .PHONY: check
 check: format vet lint race ## Format, vet, lint and race tests

@@ -26,51 +26,51 @@ var deployed = []mutant{
 	},
 	{
 		name: "pr-env: roots run in their declared workspaces", file: "app/usecase/pullenv.go",
-		old: "root.Workspace = name", new: "_ = name", killers: "./cmd/chant", run: "TestScripts/pr_env",
+		old: "root.Workspace = name", new: "_ = name", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
 		name: "pr-env: no credentials are none too", file: "app/usecase/pullenv.go",
-		old: "if len(pairs) == 0 {", new: "if len(pairs) < 0 {", killers: "./cmd/chant", run: "TestScripts/pr_env",
+		old: "if len(pairs) == 0 {", new: "if len(pairs) < 0 {", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
 		name: "pr-env: what exists is taken over", file: "app/usecase/pullenv.go",
-		old: "if e.Importing {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/pr_env",
+		old: "if e.Importing {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
 		name: "pr-env: two roots share a state", file: "app/usecase/pullenv.go",
-		old: "case taken && other == m.name:", new: "case taken:", killers: "./cmd/chant", run: "TestScripts/pr_env",
+		old: "case taken && other == m.name:", new: "case taken:", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
 		name: "pr-env: what others need is destroyed", file: "app/usecase/pullenvend.go",
-		old: "if needed(left, dependsOn, name) {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/pr_env",
+		old: "if needed(left, dependsOn, name) {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
 		name: "promote: another commit than the one checked out", file: "app/usecase/promote.go",
-		old: "case t.commit != in.Head:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote",
+		old: "case t.commit != in.Head:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: a commit that is not green", file: "app/usecase/promote.go",
-		old: "case t.refusal != \"\":", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote",
+		old: "case t.refusal != \"\":", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: a gate that is shut", file: "app/usecase/promotegates.go",
-		old: "case !answer.Approved:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote",
+		old: "case !answer.Approved:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: an earlier approval covers anything", file: "app/usecase/promotegates.go",
 		old: "if ok, _ := cover.PlanCoveredBy(side, *q.side, m); !ok {", new: "if ok, _ := cover.PlanCoveredBy(side, *q.side, m); !ok && false {",
-		killers: "./cmd/chant", run: "TestScripts/promote",
+		killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: what was held back needs no round", file: "app/usecase/promoterounds.go",
-		old: "case held && !a.isOpened(m.Member) && len(a.roundGate(m.Member)) > 0:", new: "case false && held:", killers: "./cmd/chant", run: "TestScripts/promote",
+		old: "case held && !a.isOpened(m.Member) && len(a.roundGate(m.Member)) > 0:", new: "case false && held:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: a part of a release is a release", file: "app/usecase/promotegates.go",
-		old: "open = open && ok", new: "_ = ok", killers: "./cmd/chant", run: "TestScripts/promote_gates",
+		old: "open = open && ok", new: "_ = ok", killers: "./cmd/chant", run: "TestScripts/promote_gates$",
 	},
 	{
 		name: "a component's gate is asked once for all its steps", file: "app/usecase/deploycomponent.go",
-		old: "if len(r.done) > 0 {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/fan_out_gates",
+		old: "if len(r.done) > 0 {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/fan_out_gates$", slow: true,
 	},
 }

@@ -21,6 +21,7 @@ type mutant struct {
 	// where that is set.
 	killers string
 	run     string
+	slow    bool // of the slow lane are those tests
 }
 
 const root = "../.."
