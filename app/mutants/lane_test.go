@@ -40,9 +40,13 @@ func TestEveryMutantNamesTestsOfItsLane(t *testing.T) {
 // declares tells whether a test that this mutant's lane builds matches.
 func (m mutant) declares(t *testing.T, test *regexp.Regexp) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, m.killers, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, dir := range strings.Fields(m.killers) {
+		found, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_e2e_test.go") && !m.slow {
