@@ -10,6 +10,9 @@ type Event interface{ event() }
 type ChangeUpdated struct {
 	Repo   Repo
 	Number int
+	// Head is the commit it had then, for whoever wants to fetch it ahead; empty when
+	// the forge does not say, or it is a fork's.
+	Head string
 }
 
 // ChangeClosed: a pull request was closed, merged or not.

@@ -222,7 +222,7 @@ func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store
 	case d.Sender.ID == from.self && ownAct(from.site, d):
 		return "our own act", store.DeliveryIgnored, nil
 	}
-	receiver := usecase.Receiver{Subjects: g, Commands: g}
+	receiver := usecase.Receiver{Subjects: g, Commands: g, Heads: g.jobs.Settler}
 	outcome, err := receiver.Receive(ctx, from.site.Forge, event)
 	from.err = err // the next one of this repository would find the same
 	return outcome, store.DeliveryDone, err

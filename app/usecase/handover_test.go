@@ -1,6 +1,7 @@
 package usecase
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,14 +35,14 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var h handovers
 			now := time.Now()
-			h.give(repo, handover{change: change, at: now, head: fetched})
+			s := &Settler{Stage: &Stage{Now: func() time.Time { return now.Add(tt.age) }}}
+			s.toPlan.give(repo, 3, toPlan{change: change, head: fetched}, now)
 			site := &Site{Repo: tt.repo}
-			if _, got := h.take(t.Context(), site, tt.wish, now.Add(tt.age)); got != tt.want || site.fetched["main"] != tt.want {
+			if _, got := s.takePlan(t.Context(), site, tt.wish); got != tt.want || site.fetched["main"] != tt.want {
 				t.Errorf("taken: %v, want %v", got, tt.want)
 			}
-			if _, twice := h.take(t.Context(), site, tt.wish, now); twice && tt.want {
+			if _, twice := s.takePlan(t.Context(), site, tt.wish); twice && tt.want {
 				t.Error("taken a second time")
 			}
 		})
@@ -50,13 +51,34 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 
 func TestAHandoverNobodyTookIsDropped(t *testing.T) {
 	t.Parallel()
-	var h handovers
+	var h handovers[string]
 	now := time.Now()
 	for number := 1; number <= 3; number++ {
-		h.give(engine.Repo{}, handover{change: engine.Change{Number: number}, at: now})
+		h.give(engine.Repo{}, number, "head", now)
 		now = now.Add(2 * handedFor)
 	}
 	if len(h.pulls) != 1 {
 		t.Errorf("%d are kept, want the last", len(h.pulls))
+	}
+}
+
+// What a delivery names as its head becomes an argument of git.
+func TestOnlyACommitIsExpectedAsAHead(t *testing.T) {
+	t.Parallel()
+	for head, want := range map[string]bool{
+		strings.Repeat("a", 40):  true,
+		strings.Repeat("0f", 32): true,
+		"":                       false,
+		strings.Repeat("a", 39):  false,
+		"--upload-pack=x":        false,
+		strings.Repeat("a", 40) + ":refs/heads/main":    false,
+		strings.Repeat("a", 40) + "\n":                  false,
+		"refs/heads/" + strings.Repeat("a", 40-11) + "": false,
+	} {
+		s := &Settler{Stage: &Stage{Now: time.Now}}
+		s.Expect(engine.Repo{}, 1, head)
+		if _, got := s.expected.take(engine.Repo{}, 1, time.Now()); got != want {
+			t.Errorf("%q is expected: %v, want %v", head, got, want)
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Chang
 				description = why
 			}
 			if why == "" && len(places) > 0 {
-				s.handed.give(site.Repo, handover{change: change, at: s.Now(), head: fetched})
+				s.toPlan.give(site.Repo, change.Number, toPlan{change: change, head: fetched}, s.Now())
 				if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
 					return err
 				}
@@ -197,7 +197,7 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 // once it has another head or base branch, which have a wish of their own, or is not
 // open any more. What planning it needs is fetched meanwhile.
 func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (change engine.Change, may bool, err error) {
-	if change, given := s.handed.take(ctx, site, wish, s.Now()); given {
+	if change, given := s.takePlan(ctx, site, wish); given {
 		return change, true, nil
 	}
 	err = together(

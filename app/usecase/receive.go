@@ -23,12 +23,18 @@ type Raiser interface {
 	RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error
 }
 
+// Expecter is told which head a delivery names.
+type Expecter interface {
+	Expect(repo engine.Repo, number int, head string)
+}
+
 // Receiver turns what a delivery hints at into subjects to settle and comments
 // to read. It looks at nothing and decides nothing: losing, doubling or
 // reordering events changes when something is looked at, never the result.
 type Receiver struct {
 	Subjects Raiser
 	Commands CommandQueue
+	Heads    Expecter
 }
 
 // Receive stores the fact that something may have changed and says in a few
@@ -36,6 +42,7 @@ type Receiver struct {
 func (r *Receiver) Receive(ctx context.Context, forge forges.Forge, event engine.Event) (outcome string, err error) {
 	switch e := event.(type) {
 	case engine.ChangeUpdated:
+		r.Heads.Expect(e.Repo, e.Number, e.Head)
 		return "settles the pull request", r.Subjects.Raise(ctx, e.Repo, PullOf(e.Number))
 	case engine.ReviewChanged:
 		return r.reviewed(ctx, e)

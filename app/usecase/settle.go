@@ -117,13 +117,15 @@ type Settler struct {
 	// NotIsolated puts the warning under every note (soundness, walls).
 	NotIsolated bool
 
-	handed handovers
-	wrote  written
+	expected handovers[string] // heads
+	toPlan   handovers[toPlan]
+	wrote    written
 }
 
 // SettlePull settles one pull request. open tells whether it is to be settled
 // by the sweep again.
 func (s *Settler) SettlePull(ctx context.Context, site *Site, number int) (open bool, err error) {
+	defer s.fetchExpected(ctx, site, number)()
 	var change engine.Change
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, number); return err },

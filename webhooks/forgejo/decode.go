@@ -74,12 +74,12 @@ func pullRequest(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	}
 	switch d.Action {
 	case "opened", "synchronized", "synchronize", "reopened":
-		return engine.ChangeUpdated{Repo: d.Repo, Number: p.PullRequest}, nil
+		return decode.Moved(d, p.PullRequest, p.Head, p.HeadRepo)
 	case "edited":
 		if p.TitleChanged || p.BaseChanged {
 			// A draft is one by its title, and which prefixes make one the
 			// instance decides.
-			return engine.ChangeUpdated{Repo: d.Repo, Number: p.PullRequest}, nil
+			return decode.Moved(d, p.PullRequest, p.Head, p.HeadRepo)
 		}
 		return decode.Unused(d, "text only, title and target branch stayed")
 	case "closed", "deleted":

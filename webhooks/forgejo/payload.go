@@ -14,6 +14,8 @@ type payload struct {
 	Repository    repository
 	Sender        account
 	PullRequest   int // number
+	Head          string
+	HeadRepo      int64
 	Issue         int // number
 	IssueIsChange bool
 	Comment       int64
@@ -70,7 +72,7 @@ func (p *payload) member(name string) any {
 	case "sender":
 		return p.Sender.wanted()
 	case "pull_request":
-		return decode.Wanted{"number": &p.PullRequest}
+		return decode.Wanted{"number": &p.PullRequest, "head": decode.Wanted{"sha": &p.Head, "repo_id": &p.HeadRepo}}
 	case "issue":
 		return decode.Wanted{"number": &p.Issue}
 	case "is_pull":

@@ -15,10 +15,10 @@ func pullRequest(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	number := p.PullRequest
 	switch d.Action {
 	case "opened", "synchronize", "reopened", "ready_for_review", "converted_to_draft":
-		return engine.ChangeUpdated{Repo: d.Repo, Number: number}, nil
+		return decode.Moved(d, number, p.Head, p.HeadRepo)
 	case "edited":
 		if p.BaseChanged {
-			return engine.ChangeUpdated{Repo: d.Repo, Number: number}, nil
+			return decode.Moved(d, number, p.Head, p.HeadRepo)
 		}
 		return decode.Unused(d, "title or text only, the target branch stayed")
 	case "closed":

@@ -16,6 +16,8 @@ type payload struct {
 	Repository    repository
 	Sender        account
 	PullRequest   int // number
+	Head          string
+	HeadRepo      int64
 	Issue         int // number
 	IssueIsChange decode.Present
 	Review        post
@@ -86,7 +88,8 @@ func (p *payload) member(name string) any {
 	case "sender":
 		return p.Sender.wanted()
 	case "pull_request":
-		return decode.Wanted{"number": &p.PullRequest}
+		head := decode.Wanted{"sha": &p.Head, "repo": decode.Wanted{"id": &p.HeadRepo}}
+		return decode.Wanted{"number": &p.PullRequest, "head": head}
 	case "issue":
 		return decode.Wanted{"number": &p.Issue, "pull_request": &p.IssueIsChange}
 	case "review":

@@ -16,10 +16,10 @@ func mergeRequest(d webhooks.Delivery, p *payload) (engine.Event, error) {
 	}
 	switch d.Action {
 	case "open", "reopen":
-		return engine.ChangeUpdated{Repo: d.Repo, Number: number}, nil
+		return decode.Moved(d, number, p.Attributes.LastCommit, p.Attributes.SourceProject)
 	case "update":
 		if p.moved() {
-			return engine.ChangeUpdated{Repo: d.Repo, Number: number}, nil
+			return decode.Moved(d, number, p.Attributes.LastCommit, p.Attributes.SourceProject)
 		}
 	case "close", "merge":
 		return engine.ChangeClosed{Repo: d.Repo, Number: number}, nil

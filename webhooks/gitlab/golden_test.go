@@ -83,7 +83,7 @@ func TestOfADoubledUpdateHookOneSaysThatTheHeadMoved(t *testing.T) {
 			moved = append(moved, d.Decoded)
 		}
 	}
-	if diff := cmp.Diff([]engine.Event{engine.ChangeUpdated{Repo: infra, Number: 5}}, moved); diff != "" {
+	if diff := cmp.Diff([]engine.Event{engine.ChangeUpdated{Repo: infra, Number: 5, Head: strings.Repeat("a", 40)}}, moved); diff != "" {
 		t.Error(diff)
 	}
 }

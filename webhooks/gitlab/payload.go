@@ -34,11 +34,11 @@ type project struct {
 
 // attributes are those of the object that the event is about.
 type attributes struct {
-	ID, AuthorID, TargetProject int64
+	ID, AuthorID, SourceProject, TargetProject int64
 
 	IID                              int
 	Action, OldRev, CommitID, Target string
-	Ref, SHA, Status                 string
+	Ref, SHA, Status, LastCommit     string
 	Internal, System                 bool
 }
 
@@ -59,7 +59,8 @@ func (p *payload) member(name string) any {
 		a := &p.Attributes
 		return decode.Wanted{
 			"id": &a.ID, "iid": &a.IID, "action": &a.Action, "author_id": &a.AuthorID,
-			"oldrev": &a.OldRev, "target_project_id": &a.TargetProject,
+			"oldrev": &a.OldRev, "source_project_id": &a.SourceProject, "target_project_id": &a.TargetProject,
+			"last_commit":   decode.Wanted{"id": &a.LastCommit},
 			"noteable_type": &a.Target, "commit_id": &a.CommitID, "internal": &a.Internal, "system": &a.System, //nolint:misspell // GitLab's word
 			"ref": &a.Ref, "sha": &a.SHA, "status": &a.Status,
 		}

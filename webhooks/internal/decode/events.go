@@ -13,6 +13,15 @@ func Missing(d webhooks.Delivery, member string) error {
 	return fmt.Errorf("a %s delivery without %s", d.Event, member)
 }
 
+// Moved is what a change that was opened, pushed to or retargeted comes to; from is
+// the repository its head is in.
+func Moved(d webhooks.Delivery, number int, head string, from int64) (engine.Event, error) {
+	if from != d.Repo.ID {
+		head = ""
+	}
+	return engine.ChangeUpdated{Repo: d.Repo, Number: number, Head: head}, nil
+}
+
 // Unused is the answer to an action nothing follows from, known or new.
 func Unused(d webhooks.Delivery, why string) (engine.Event, error) {
 	return engine.Ignored{Reason: strings.TrimSpace(d.Event+" "+d.Action) + ": " + why}, nil
