@@ -100,6 +100,8 @@ type PlannedMember struct {
 	// State is the digest of the state it was planned from: another one refuses
 	// the apply.
 	State digest.Digest `json:"state"`
+	// Place names where that state is, as Planned.State does.
+	Place string `json:"-"`
 }
 
 // PlannedChange is one resource change of a plan.

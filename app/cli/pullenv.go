@@ -196,15 +196,19 @@ func (h *Host) finishPullEnvEnd(o PullEnvOptions, end usecase.PullEnvEnd, failur
 	for _, name := range end.Blocked {
 		h.progress(name + ": still there, as what depends on it is")
 	}
-	if failure == nil && end.Ended() {
+	switch left := end.Left(); {
+	case failure != nil:
+	case len(left) == 0:
 		h.progress(end.Env + " is destroyed")
+	default:
+		h.progress(fmt.Sprintf("%s is not at its end: %s stay, for the reasons above; once those are mended, run this again", end.Env, strings.Join(left, ", ")))
 	}
 	if o.JSON {
 		if err := h.compact(end); err != nil {
 			return errors.Join(failure, err)
 		}
 	}
-	if failure == nil && !end.Ended() {
+	if failure == nil && len(end.Left()) > 0 {
 		return &ExitError{Code: Failed}
 	}
 	return failure

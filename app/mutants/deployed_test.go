@@ -73,4 +73,12 @@ var deployed = []mutant{
 		name: "a component's gate is asked once for all its steps", file: "app/usecase/deploycomponent.go",
 		old: "if len(r.done) > 0 {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/fan_out_gates$", slow: true,
 	},
+	{
+		name: "a group of a pull request's environment is ended in the states of the declared one", file: "app/usecase/deployment.go",
+		old: "return d.endGroupsOf(ctx, in, d.policy.Env, d.project, d.mergedAt)", new: "return d.endGroups(ctx, in, d.policy.Env, d.project)", killers: "./app/usecase", run: "TestAGroupOfAPullRequestsEnvironment",
+	},
+	{
+		name: "a group of a pull request's environment is applied before the ledger knows of it", file: "app/usecase/rolloutgroups.go",
+		old: "if err := d.own.before(ctx, d, m); err != nil {", new: "if err := ctx.Err(); err != nil && m != nil {", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
+	},
 }

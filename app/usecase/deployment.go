@@ -256,7 +256,11 @@ func (d *Deployment) begin(ctx context.Context, held *lease.Lease) error {
 		*side.to = made
 	}
 	d.doing.trees.written = d.planning.trees.dir
-	return d.endGroups(ctx, ApplyInput{Site: d.in.Site, Env: d.in.Env, Member: d.in.Member, Dir: d.in.Dir, Progress: d.in.Progress}, d.policy.Env, d.project)
+	in := ApplyInput{Site: d.in.Site, Env: d.in.Env, Member: d.in.Member, Dir: d.in.Dir, Progress: d.in.Progress}
+	if d.own != nil {
+		return d.endGroupsOf(ctx, in, d.policy.Env, d.project, d.mergedAt)
+	}
+	return d.endGroups(ctx, in, d.policy.Env, d.project)
 }
 
 func (d *Deployment) side(ctx context.Context, kind CredentialKind) (deploySide, error) {

@@ -14,15 +14,27 @@ import (
 // groupMemo is what the journal of a group's apply keeps for whoever has to end it
 // without the apply that it was part of.
 type groupMemo struct {
-	Member string     `json:"member,omitempty"` // of the workspace
-	Commit string     `json:"commit"`
-	Plan   *GroupPlan `json:"plan"`
+	Member string `json:"member,omitempty"` // of the workspace
+	Commit string `json:"commit"`
+	// Head and Base make that commit where it is a pull request in its own environment.
+	Head string     `json:"head,omitempty"`
+	Base string     `json:"base,omitempty"`
+	Plan *GroupPlan `json:"plan"`
 }
+
+// madeFrom opens what a group was applied from, with the driver that applies it.
+type madeFrom func(ctx context.Context, memo groupMemo) (PlanInput, Driver, error)
 
 // endGroups ends the applies of groups that nobody works on any more, since the lease
 // of the environment is held: what they applied is in no state yet, and a plan made now
 // would make it again (soundness I12). Where one can't be ended nothing is planned.
 func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, proj project.Project) error {
+	return st.endGroupsOf(ctx, in, env, proj, func(ctx context.Context, memo groupMemo) (PlanInput, Driver, error) {
+		return st.declaredAt(ctx, in, env, memo)
+	})
+}
+
+func (st *Stage) endGroupsOf(ctx context.Context, in ApplyInput, env project.Env, proj project.Project, from madeFrom) error {
 	driver, err := st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply)
 	if err != nil {
 		return err
@@ -49,7 +61,7 @@ func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, 
 		if in.DryRun {
 			return refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run writes nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
 		}
-		if err := st.endGroup(ctx, in, env, memo); err != nil {
+		if err := st.endGroup(ctx, in, env, memo, from); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -59,17 +71,27 @@ func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, 
 	return nil
 }
 
-// endGroup ends one, in a checkout of the commit that was applied.
-func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, memo groupMemo) error {
+// declaredAt is what the commit of a group declares.
+func (st *Stage) declaredAt(ctx context.Context, in ApplyInput, env project.Env, memo groupMemo) (plan PlanInput, driver Driver, err error) {
 	checkout, err := in.Site.Checkout(ctx, memo.Commit, filepath.Join(in.Dir, "group-"+st.NewID()))
 	if err != nil {
-		return err
+		return plan, nil, err
 	}
 	proj, err := findProject(checkout.Workspace, in.Member)
 	if err != nil {
-		return err
+		return plan, nil, err
 	}
-	driver, err := st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply)
+	if driver, err = st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply); err != nil {
+		return plan, nil, err
+	}
+	plan = PlanInput{Site: in.Site, Checkout: checkout, Project: proj, Env: env, RunDir: in.Dir}
+	plan.trees, err = st.newTrees(checkout, driver, in.Dir, "ending")
+	return plan, driver, err
+}
+
+// endGroup ends one, in a checkout of the commit that was applied.
+func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, memo groupMemo, from madeFrom) error {
+	plan, driver, err := from(ctx, memo)
 	if err != nil {
 		return err
 	}
@@ -77,13 +99,9 @@ func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, m
 	if err != nil {
 		return fmt.Errorf("apply credentials of env %s: %w", env.Name, err)
 	}
-	plan := PlanInput{Site: in.Site, Checkout: checkout, Project: proj, Env: env, RunDir: in.Dir}
-	if plan.trees, err = st.newTrees(checkout, driver, in.Dir, "ending"); err != nil {
-		return err
-	}
 	steps := make([]project.Step, len(memo.Plan.Members))
 	for i, name := range memo.Plan.Members {
-		if steps[i], err = stepOf(proj, name); err != nil {
+		if steps[i], err = stepOf(plan.Project, name); err != nil {
 			return err
 		}
 	}

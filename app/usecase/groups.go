@@ -103,12 +103,8 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 	return in
 }
 
-// composeOff names what keeps anything from being planned together, "" for nothing. The
-// states of a group are not proven to be apart from those of the declared environments.
+// composeOff names what keeps anything from being planned together, "" for nothing.
 func (in PlanInput) composeOff() string {
-	if in.apart != nil {
-		return "the environment of a pull request"
-	}
 	if c := in.Project.Config; c != nil && c.Terraform != nil && c.Terraform.Compose == "off" {
 		return "terraform.compose: off"
 	}

@@ -98,6 +98,22 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 	return d, nil
 }
 
+// mergedAt is the pull request as a group of its environment was applied from it.
+func (d *Deployment) mergedAt(ctx context.Context, memo groupMemo) (PlanInput, Driver, error) {
+	in := d.own.in
+	in.Head, in.BaseTip, in.Dir = memo.Head, memo.Base, filepath.Join(d.in.Dir, "group-"+d.NewID())
+	if err := os.MkdirAll(in.Dir, 0o711); err != nil { //nolint:gosec // a directory
+		return PlanInput{}, nil, fmt.Errorf("making the directory of a commit: %w", err)
+	}
+	made, err := d.openPullEnv(ctx, in)
+	if err != nil {
+		return PlanInput{}, nil, err
+	}
+	made.own.apart = append(made.own.apart, d.own.apart...)
+	side, err := made.side(ctx, ForApply)
+	return made.planInput(side, in.Dir), side.driver, err
+}
+
 // declaredRoots are the roots of every project.
 func declaredRoots(declared []*project.Workspace) []project.Root {
 	var roots []project.Root
@@ -179,6 +195,7 @@ func (o *ownEnv) before(ctx context.Context, d *Deployment, m *member) error {
 	}
 	err = d.writePullEnv(ctx, o.in, pullenv.Entry{
 		Component: m.component.Name, Root: m.name, State: state, Head: o.in.Head, Base: o.in.BaseTip,
+		DependsOn: m.component.Dependencies(),
 	})
 	if err == nil {
 		o.taken[state] = m.name

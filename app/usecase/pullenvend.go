@@ -2,12 +2,15 @@ package usecase
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/pullenv"
@@ -28,20 +31,40 @@ type EndFailure struct {
 	Error     string `json:"error"`
 }
 
-// Ended tells that nothing is left.
-func (e PullEnvEnd) Ended() bool { return len(e.Failed) == 0 && len(e.Blocked) == 0 }
+// Left are the components that are still there, sorted.
+func (e PullEnvEnd) Left() []string {
+	left := slices.Clone(e.Blocked)
+	for _, f := range e.Failed {
+		left = append(left, f.Component)
+	}
+	slices.Sort(left)
+	return left
+}
 
 // pullEnvEnd is one EndPullEnv under way.
 type pullEnvEnd struct {
 	*Stage
 
-	in         PullEnvInput
-	lease      *lease.Lease
-	standing   map[string][]pullenv.Entry // by component
-	made       map[[2]string]*Deployment  // by head and base
-	components map[string]*project.Component
-	apart      []project.Root // declared now
-	result     PullEnvEnd
+	in       PullEnvInput
+	lease    *lease.Lease
+	standing map[string][]endState     // by component
+	made     map[[2]string]*Deployment // by head and base
+	apart    []project.Root            // declared now
+	result   PullEnvEnd
+}
+
+// endState is a state that may hold something, with the steps of its component as they
+// applied it, or why the commits that made it can't be opened.
+type endState struct {
+	pullenv.Entry
+
+	steps    []project.Step
+	unopened string
+}
+
+// step is the place of the state's root among the steps of its component, -1 for none.
+func (s endState) step() int {
+	return slices.IndexFunc(s.steps, func(step project.Step) bool { return step.RootOf() == s.Root })
 }
 
 // EndPullEnv destroys everything the ledger says the environment has, each state from
@@ -51,7 +74,7 @@ type pullEnvEnd struct {
 func (st *Stage) EndPullEnv(ctx context.Context, in PullEnvInput) (PullEnvEnd, error) {
 	name := pullenv.Name(in.Number)
 	e := &pullEnvEnd{
-		Stage: st, in: in, standing: map[string][]pullenv.Entry{}, made: map[[2]string]*Deployment{}, components: map[string]*project.Component{},
+		Stage: st, in: in, standing: map[string][]endState{}, made: map[[2]string]*Deployment{},
 		result: PullEnvEnd{Env: name, PR: in.Number, Destroyed: []string{}, Failed: []EndFailure{}, Blocked: []string{}},
 	}
 	if err := st.ownCredentials(ctx, in.Site, name); err != nil {
@@ -74,19 +97,9 @@ func (e *pullEnvEnd) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dependsOn := map[string][]string{}
-	for _, entry := range pullenv.Standing(entries) {
-		c, err := e.componentOf(ctx, entry)
-		if err != nil {
-			return err
-		}
-		e.components[c.Name] = c
-		e.standing[c.Name] = append(e.standing[c.Name], entry)
-		dependsOn[c.Name] = append(dependsOn[c.Name], c.Dependencies()...)
-	}
-	order, err := pullenv.LastFirst(dependsOn)
+	order, dependsOn, err := e.order(ctx, pullenv.Standing(entries))
 	if err != nil {
-		return &Refusal{Message: err.Error()}
+		return err
 	}
 	left := map[string]bool{}
 	for _, name := range order {
@@ -100,7 +113,7 @@ func (e *pullEnvEnd) run(ctx context.Context) error {
 		}
 		if err := e.end(ctx, name); err != nil {
 			left[name] = true
-			e.result.Failed = append(e.result.Failed, EndFailure{Component: name, Error: e.Words(ctx, err)})
+			e.result.Failed = append(e.result.Failed, EndFailure{Component: name, Error: err.Error()})
 			continue
 		}
 		e.result.Destroyed = append(e.result.Destroyed, name)
@@ -109,6 +122,40 @@ func (e *pullEnvEnd) run(ctx context.Context) error {
 		return refusef("%d lines about env %s on the ledger are not understood and may name what is still there; run this with a newer version", skipped, e.result.Env)
 	}
 	return nil
+}
+
+// order opens what each state was made from and gives the components in the order of
+// their end, with those that each follows. Where the commits of one are gone, the ledger
+// says what that is: it stays, and keeps nothing else.
+func (e *pullEnvEnd) order(ctx context.Context, standing []pullenv.Entry) (order []string, dependsOn map[string][]string, err error) {
+	dependsOn = map[string][]string{}
+	for _, entry := range standing {
+		deps := entry.DependsOn
+		state := endState{Entry: entry}
+		c, err := e.componentOf(ctx, entry)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, fmt.Errorf("stopped before the end of anything: %w", ctx.Err())
+		case err != nil:
+			state.unopened = e.Words(ctx, err)
+		default:
+			state.steps, deps = c.Steps(), append(deps, c.Dependencies()...)
+		}
+		e.standing[entry.Component] = append(e.standing[entry.Component], state)
+		dependsOn[entry.Component] = append(dependsOn[entry.Component], deps...)
+	}
+	for _, states := range e.standing { // a state that can't be opened is of a step that others tell of
+		known := slices.IndexFunc(states, func(s endState) bool { return s.unopened == "" })
+		for i := range states {
+			if states[i].unopened != "" && known >= 0 {
+				states[i].steps = states[known].steps
+			}
+		}
+	}
+	if order, err = pullenv.LastFirst(dependsOn); err != nil {
+		return nil, nil, &Refusal{Message: err.Error()}
+	}
+	return order, dependsOn, nil
 }
 
 // needed tells that something which is left depends on a component.
@@ -133,8 +180,11 @@ func (e *pullEnvEnd) deployment(ctx context.Context, entry pullenv.Entry) (*Depl
 		return nil, fmt.Errorf("making the directory of a commit: %w", err)
 	}
 	d, err := e.openPullEnv(ctx, in)
-	if err != nil {
-		return nil, fmt.Errorf("%s is destroyed as %s merged into %s made it: %w; fetch both commits where they are missing", entry.Component, short(entry.Head), short(entry.Base), err)
+	switch {
+	case errors.Is(err, git.ErrUnknownRevision):
+		return nil, refusef("%s is destroyed as %s merged into %s made it, and one of these commits is not here; fetch both", entry.Component, entry.Head, entry.Base)
+	case err != nil:
+		return nil, err
 	}
 	d.own.ends, d.own.apart = true, append(d.own.apart, e.apart...)
 	if err := d.begin(ctx, e.lease); err != nil {
@@ -156,26 +206,36 @@ func (e *pullEnvEnd) componentOf(ctx context.Context, entry pullenv.Entry) (*pro
 	return c, nil
 }
 
-// end destroys the states of one component, the last step's first.
+// end destroys the states of one component, the last step's first. One that is left keeps
+// those of the steps before it, and no other.
 func (e *pullEnvEnd) end(ctx context.Context, name string) error {
-	for _, entry := range e.standing[name] {
-		if !slices.ContainsFunc(e.components[name].Steps(), func(s project.Step) bool { return s.RootOf() == entry.Root }) {
-			return refusef("the ledger says that component %s applied root %s, which none of its steps does", name, entry.Root)
+	states := e.standing[name]
+	slices.SortStableFunc(states, func(a, b endState) int { return b.step() - a.step() })
+	var why []string
+	kept := -1 // the last step of which a state is left
+	for _, s := range states {
+		switch {
+		case s.unopened != "":
+			kept, why = max(kept, s.step()), append(why, s.unopened)
+			continue
+		case s.step() < 0:
+			why = append(why, fmt.Sprintf("the ledger says that component %s applied root %s, which none of its steps does", name, s.Root))
+			continue
+		case s.step() < kept:
+			why = append(why, fmt.Sprintf("root %s stays, as a later step of %s does", s.Root, name))
+			continue
+		}
+		err := e.endState(ctx, s.Entry)
+		if err == nil {
+			s.Ended = true
+			err = e.writePullEnv(ctx, e.in, s.Entry)
+		}
+		if err != nil {
+			kept, why = max(kept, s.step()), append(why, e.Words(ctx, err))
 		}
 	}
-	for _, s := range slices.Backward(e.components[name].Steps()) {
-		for _, entry := range e.standing[name] {
-			if s.RootOf() != entry.Root {
-				continue
-			}
-			if err := e.endState(ctx, entry); err != nil {
-				return err
-			}
-			entry.Ended = true
-			if err := e.writePullEnv(ctx, e.in, entry); err != nil {
-				return err
-			}
-		}
+	if len(why) > 0 {
+		return errors.New(strings.Join(slices.Compact(why), "; "))
 	}
 	return nil
 }

@@ -138,7 +138,16 @@ func (r *rollout) applyGroup(ctx context.Context, one *plannedGroup) (engine.Gro
 	if err != nil {
 		return engine.GroupOutcome{}, err
 	}
-	if plan.Target.Memo, err = json.Marshal(groupMemo{Member: d.in.Member, Commit: d.in.Commit, Plan: g}); err != nil {
+	memo := groupMemo{Member: d.in.Member, Commit: d.in.Commit, Plan: g}
+	if d.own != nil {
+		memo.Head, memo.Base = d.own.in.Head, d.own.in.BaseTip
+		for _, m := range one.members {
+			if err := d.own.before(ctx, d, m); err != nil {
+				return engine.GroupOutcome{}, err
+			}
+		}
+	}
+	if plan.Target.Memo, err = json.Marshal(memo); err != nil {
 		return engine.GroupOutcome{}, fmt.Errorf("what ends %s: %w", g, err)
 	}
 	for i := range one.members {

@@ -134,9 +134,8 @@ func TestWhoJoinsAGroupInAFanOut(t *testing.T) {
 			func(r *rollout) { r.in.WaveGate = "go" }, nil,
 			map[string]report.FallbackKind{"net": report.FallbackWaveGate, "app": report.FallbackWaveGate, "data": report.FallbackWaveGate, "web": report.FallbackWaveGate},
 		},
-		"none in the environment of a pull request": {
-			func(r *rollout) { r.own = &ownEnv{apart: []project.Root{{}}} }, nil,
-			map[string]report.FallbackKind{"net": report.FallbackOff, "app": report.FallbackOff, "data": report.FallbackOff, "web": report.FallbackOff},
+		"as anywhere in the environment of a pull request": {
+			func(r *rollout) { r.own = &ownEnv{apart: []project.Root{{}}} }, [][]string{{"net", "app", "data", "web"}}, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

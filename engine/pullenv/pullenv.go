@@ -29,8 +29,11 @@ type Entry struct {
 	// State names where the state is, so that a root whose backend changed has two.
 	State      string
 	Head, Base string // commits; what ends a state has to be made from the same
-	Timestamp  string // UTC with milliseconds
-	Ended      bool
+	// DependsOn are the components that this one follows, which stay as long as it does,
+	// also where its commits are gone.
+	DependsOn []string
+	Timestamp string // UTC with milliseconds
+	Ended     bool
 }
 
 // Line is the entry as one line of the ledger, without its line end.
@@ -38,6 +41,13 @@ func (e Entry) Line() []byte {
 	fields := map[string]digest.Value{"version": digest.IntOf(1)}
 	for name, text := range e.texts() {
 		fields[name] = digest.StringOf(*text)
+	}
+	if len(e.DependsOn) > 0 {
+		names := make([]digest.Value, len(e.DependsOn))
+		for i, name := range e.DependsOn {
+			names[i] = digest.StringOf(name)
+		}
+		fields["dependsOn"] = digest.ArrayOf(names...)
 	}
 	if e.Ended {
 		fields["ended"] = digest.BoolOf(true)
@@ -81,6 +91,14 @@ func parseLine(line []byte) (Entry, bool) {
 		if *text, ok = v.Get(name).Text(); !ok || *text == "" {
 			return Entry{}, false
 		}
+	}
+	names := v.Get("dependsOn")
+	for i := range names.Len() {
+		name, ok := names.At(i).Text()
+		if !ok {
+			return Entry{}, false
+		}
+		e.DependsOn = append(e.DependsOn, name)
 	}
 	e.Ended, _ = v.Get("ended").Bool()
 	version, ok := v.Get("version").NumberText()

@@ -16,12 +16,12 @@ func entry(component, state, head string) Entry {
 func TestALineIsWhatItWasMadeOf(t *testing.T) {
 	t.Parallel()
 	want := []Entry{entry("net", "s1", "h1"), entry("app", "s2", "h1")}
-	want[1].Ended = true
+	want[1].Ended, want[1].DependsOn = true, []string{"dns", "net"}
 	if got, line := string(want[0].Line()), `{"base":"b","component":"net","head":"h1","root":"net","state":"s1","timestamp":"2026-11-30T10:00:00.000Z","version":1}`; got != line {
 		t.Errorf("got  %s\nwant %s", got, line)
 	}
-	got, skipped := Parse([]byte(string(want[0].Line()) + "\nnot json\n\n{\"version\":2}\n" + string(want[1].Line())))
-	if diff := cmp.Diff(want, got); diff != "" || skipped != 2 {
+	got, skipped := Parse([]byte(string(want[0].Line()) + "\nnot json\n\n{\"version\":2}\n" + string(want[1].Line()) + "\n" + strings.Replace(string(want[1].Line()), `"dns"`, "7", 1)))
+	if diff := cmp.Diff(want, got); diff != "" || skipped != 3 {
 		t.Errorf("%d skipped, entries (-want +got):\n%s", skipped, diff)
 	}
 }

@@ -264,6 +264,7 @@ func (grp *group) describe(p *engine.PlannedGroup, plan digest.Value, all []*sur
 		if planned.State, err = stateDigest(all[i].state); err != nil {
 			return err
 		}
+		planned.Place = all[i].place
 		p.Members = append(p.Members, planned)
 	}
 	return nil
