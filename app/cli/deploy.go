@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/chant-bot/chant/app/reports"
 	"github.com/chant-bot/chant/app/usecase"
@@ -120,7 +121,7 @@ type deployResult struct {
 	Completed        []string                           `json:"completed"`
 	Failed           []string                           `json:"failed"`
 	Blocked          []fanout.Skip                      `json:"blocked"`
-	ComponentOutputs map[string]map[string]digest.Value `json:"componentOutputs"` // sensitive ones left out
+	ComponentOutputs map[string]map[string]digest.Value `json:"componentOutputs,omitzero"` // sensitive ones left out; of no promote
 	Gate             *waitingAt                         `json:"gate,omitempty"`
 	Waves            []fanout.Wave                      `json:"waves,omitempty"`
 	Groups           []report.Group                     `json:"groups,omitempty"`
@@ -159,8 +160,10 @@ func (h *Host) finishDeploy(e ended) error {
 		result := deployResult{
 			Release: e.release, Plan: e.run.Plan, Status: e.out.Status, Results: append([]usecase.ComponentResult{}, e.out.Results...),
 			Completed: e.run.Of(fanout.OK), Failed: e.run.Of(fanout.Fail), Blocked: e.run.Blocked(),
-			ComponentOutputs: e.run.Outputs(), Waves: e.run.Waves(),
-			Groups: e.out.Groups, Fallbacks: e.out.Fallbacks,
+			Waves: e.run.Waves(), Groups: e.out.Groups, Fallbacks: e.out.Fallbacks,
+		}
+		if e.release == nil {
+			result.ComponentOutputs = e.run.Outputs()
 		}
 		if len(waiting) > 0 {
 			result.Gate = &waiting[0]
@@ -221,17 +224,27 @@ func gatesOf(e ended) []waitingAt {
 	return waiting
 }
 
-// approveLine opens a gate of a deployment. from is the directory that holds what is
-// approved, "" where the digest binds all of it.
+// approveLine opens a gate of a deployment, whole but for who approves: on a command line
+// nobody else says so. from is the directory that holds what is approved, "" where the
+// digest binds all of it.
 func approveLine(g usecase.GateAnswer, from string) string {
 	line := fmt.Sprintf("chant approve %s %s --env %s --plan %s", g.Op, g.Gate, g.Env, g.Digest)
 	if g.Member != "" {
 		line += " --member " + g.Member
 	}
 	if from != "" {
-		line += " --from " + from
+		line += fromDir(from)
 	}
-	return line
+	return line + " --approver <you>"
+}
+
+// fromDir names the directory of what is approved, as a shell takes it.
+func fromDir(dir string) string {
+	plain := func(r rune) bool { return strings.ContainsRune("/._-", r) || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if strings.ContainsFunc(dir, func(r rune) bool { return !plain(r) }) {
+		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return " --from " + dir
 }
 
 // keepWaiting leaves the plans of a wave or round that waits where whoever approves

@@ -125,14 +125,14 @@ func (h *Host) approveLineOf(r gate.Record, member string) string {
 	if ofAChange(r.Op) {
 		line := report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
 		if from != "" && from != pullDir { // which approve takes by itself
-			line += " --from " + from
+			line += fromDir(from)
 		}
 		return line
 	}
 	if from == "" && documented(r.Op, r.Gate) {
 		from = fanOutDir
 	}
-	return approveLine(usecase.GateAnswer{Op: r.Op, Gate: r.Gate, Env: r.Environment, Member: member, Digest: r.PlanDigest}, from) + " --approver <you>"
+	return approveLine(usecase.GateAnswer{Op: r.Op, Gate: r.Gate, Env: r.Environment, Member: member, Digest: r.PlanDigest}, from)
 }
 
 // planDir is the directory in which a run left the plans of a digest, "" where none of

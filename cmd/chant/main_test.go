@@ -5,6 +5,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,6 +37,7 @@ func TestScripts(t *testing.T) {
 			"expand":   expand,
 			"setenv":   setenv,
 			"exitcode": exitcode,
+			"copied":   copied,
 			"forge":    new(fakes).command,
 			"postgres": postgres,
 			"filled":   filled,
@@ -123,6 +125,22 @@ func setenv(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	ts.Setenv(args[0], strings.TrimSpace(line))
+}
+
+// copied approves as a person does who copies the line of each gate that the last command
+// said, with their own name in it: copied WHO GATE...
+func copied(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: copied who gate...")
+	}
+	said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	for _, gate := range args[1:] {
+		lines := regexp.MustCompile(`(?m)^ *(chant approve \S+ `+regexp.QuoteMeta(gate)+` .* --approver )<you>(.*)$`).FindAllStringSubmatch(said, -1)
+		if len(lines) != 1 {
+			ts.Fatalf("%d lines approve at %s", len(lines), gate)
+		}
+		ts.Check(ts.Exec("sh", "-c", lines[0][1]+args[0]+lines[0][2]))
+	}
 }
 
 // exitcode runs a command and wants one exit code: exitcode N COMMAND...
