@@ -66,14 +66,15 @@ func (g gateStep) last() bool {
 
 // gatesBefore are the gates that have to be open before a member starts: those before it
 // in its component, and those that end a component it follows.
-func (ex *execution) gatesBefore(m *PlannedMember) []gateStep {
-	c := ex.components[m.Component]
+func (r *Release) gatesBefore(m *PlannedMember) []gateStep {
+	components := r.deployment.components
+	c := components[m.Component]
 	out := slices.DeleteFunc(gatesOf(c), func(g gateStep) bool { return g.index > m.Step })
 	for _, dep := range c.Dependencies() {
-		if ex.apply.Release.Sources[dep].IsZero() {
+		if r.Sources[dep].IsZero() {
 			continue // it is not deployed here
 		}
-		for _, g := range gatesOf(ex.components[dep]) {
+		for _, g := range gatesOf(components[dep]) {
 			if g.last() {
 				out = append(out, g)
 			}
@@ -99,7 +100,7 @@ func (ex *execution) holdAtGates(ctx context.Context, next []string) (held bool,
 		} else if len(moved) > 0 {
 			continue // it waits for a plan with the values it reads now
 		}
-		for _, g := range ex.gatesBefore(m) {
+		for _, g := range ex.apply.Release.gatesBefore(m) {
 			open, err := ex.askOwn(ctx, g)
 			if err != nil {
 				return false, err

@@ -106,6 +106,16 @@ func (a *Apply) elsewhere(passes run.Passes) []string {
 	return a.Set.following(passes, names)
 }
 
+// atGates are the held members that wait at a gate of a component, and what follows from
+// one of them.
+func (a *Apply) atGates(passes run.Passes) []string {
+	if a.Release == nil {
+		return nil
+	}
+	names := slices.DeleteFunc(passes.Held(), func(name string) bool { return !a.Release.AtGate[name] })
+	return a.Set.following(passes, names)
+}
+
 // askRounds asks the rounds of a set, one at each gate. What follows from a member of
 // another round is asked for once that one was applied.
 func (ex *execution) askRounds(ctx context.Context, passes run.Passes, set *PlanSet) (*Pass, error) {

@@ -188,7 +188,10 @@ func (a *Apply) ResumeRecord() resume.Record {
 	}
 	r := resume.Record{Digest: a.FanOut, Waves: a.waveRows(), PrApply: of}
 	if a.Release != nil {
-		r.PrApply, r.Promote, of.Gates = nil, of, a.Release.Open
+		r.PrApply, r.Promote = nil, of
+	}
+	if of.Via == record.ViaRelease { // else it rests on the gate of everything, and these are asked again
+		of.Gates = a.Release.Open
 	}
 	for _, m := range a.Merges {
 		if members := a.Covering[m.Commit]; len(members) > 0 {

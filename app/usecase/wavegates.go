@@ -199,11 +199,16 @@ func (a *Apply) passOf(wave int) *Pass {
 
 // waveStatus is how the members of a wave stand.
 func (a *Apply) waveStatus(wave int) report.WaveStatus {
-	count, all := map[run.Status]int{}, 0
+	count, all, waits := map[run.Status]int{}, 0, 0
+	atGates := a.atGates(a.Passes())
 	for _, m := range a.Passes().Members() {
-		if m.Wave == wave {
-			count[m.Status]++
-			all++
+		if m.Wave != wave {
+			continue
+		}
+		count[m.Status]++
+		all++
+		if m.Status == run.Held && slices.Contains(atGates, m.Member) {
+			waits++
 		}
 	}
 	switch {
@@ -211,10 +216,12 @@ func (a *Apply) waveStatus(wave int) report.WaveStatus {
 		return report.WaveBlocked
 	case count[run.Failed]+count[run.Unknown] > 0:
 		return report.WaveFailed
-	case count[run.Held]+count[run.Pending] > 0:
+	case count[run.Held]+count[run.Pending] > waits || a.OnlyWave > 0 && wave > a.OnlyWave:
 		return report.WaveNotStarted
 	case count[run.Blocked] > 0:
 		return report.WaveFailed
+	case waits > 0 && count[run.Running] == 0:
+		return report.WaveWaiting
 	case count[run.Applied]+count[run.NoChanges] == all:
 		return report.WaveApplied
 	}

@@ -68,7 +68,7 @@ func (a *Apply) wavesBefore(r resume.Record) (waits int, err error) {
 		switch {
 		case i < 0 || r.Waves[i].Status == report.WaveNotStarted:
 			return 0, refusef("wave %d has not run, so nothing of wave %d is applied; run it first, with the same resume record", k, a.OnlyWave)
-		case r.Waves[i].Status == report.WaveWaiting:
+		case r.Waves[i].Status == report.WaveWaiting && r.Waves[i].Approve != "": // else a component's own gate is shut, which holds what follows it
 			return k, nil
 		}
 	}
@@ -108,6 +108,11 @@ func (a *Apply) endBefore(r resume.Record) error {
 		if err := a.State.HoldBack(name, nil); err != nil {
 			return err
 		}
+		if a.atGateBefore(r, name) {
+			a.Release.AtGate[name] = true
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s waits since wave %d, at a gate of its component or of one that it follows; run that wave again once it is open", name, m.Wave))
+			continue
+		}
 		why := fmt.Sprintf("it did not end well in wave %d; run that wave again", m.Wave)
 		if problem := a.Set.Members[name].Error; problem != "" {
 			why += ": " + problem
@@ -115,6 +120,13 @@ func (a *Apply) endBefore(r resume.Record) error {
 		run.Passes{&a.State}.FailHeld(name, why)
 	}
 	return nil
+}
+
+// atGateBefore tells that a member did not fail in its wave and waited at a gate of a
+// component.
+func (a *Apply) atGateBefore(r resume.Record, member string) bool {
+	m := a.Set.Members[member]
+	return a.Release != nil && m.Error == "" && !slices.Contains(r.Failed, m.Component) && len(a.Release.gatesBefore(m)) > 0
 }
 
 // PastLastWave tells that the only wave of an apply is one that it does not have.
