@@ -68,6 +68,51 @@ func TestTheApplyThatCarriesAMergeIsFoundByIt(t *testing.T) {
 	}
 }
 
+// A list shows of a run what its page says, also of one that an earlier version kept,
+// which says nothing of itself beside its state.
+func TestAListShowsOfARunWhatItsPageSays(t *testing.T) {
+	t.Parallel()
+	db := sqltest.Open(t)
+	f := facts.New(db, clock)
+	waiting := reportOf(t, report.Apply, report.Refused)
+	waiting.Refusal = report.NotApproved
+	round := reportOf(t, report.Apply, report.Waiting)
+	round.Rounds = []report.Round{{Round: 2, Status: report.WaveWaiting}}
+	var want []facts.RunSummary
+	for _, r := range []report.Report{reportOf(t, report.Apply, report.Planned), reportOf(t, report.Apply, report.Applied), waiting, round} {
+		a := &usecase.Apply{Branch: "main", Report: r}
+		if err := f.DB.InTx(t.Context(), func(tx *sql.Tx) error { return f.NewJournal(repo, "prod", "").SaveTx(t.Context(), tx, a) }); err != nil {
+			t.Fatal(err)
+		}
+		k, _, err := f.NewestRun(t.Context(), repo, "prod", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append([]facts.RunSummary{facts.Summary(k)}, want...)
+	}
+	if want[3].Status != "running" || want[2].Status != "applied" || want[2].Waits || want[1].Status != "waiting" || !want[1].Waits || !want[0].Waits || want[0].Branch != "main" {
+		t.Errorf("summed up as %+v", want)
+	}
+	for version, next := range []string{"", `summary = '{"status":"running"}' WHERE status != 'running'`, `summary = ''`} { // by this version, saved by an earlier one, kept by that
+		if next != "" {
+			if _, err := db.Write.ExecContext(t.Context(), "UPDATE runs SET "+next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := f.ListRuns(t.Context(), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []facts.RunSummary
+		for _, row := range rows {
+			got = append(got, row.RunSummary)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
 // A server that stood still while another carried its apply on writes nothing over.
 func TestAnApplyThatAnotherServerCarriedOnIsNotWrittenOver(t *testing.T) {
 	t.Parallel()

@@ -142,17 +142,13 @@ func (j *Journal) SaveTx(ctx context.Context, tx *sql.Tx, a *usecase.Apply) erro
 }
 
 func (j *Journal) save(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error {
-	state, err := json.Marshal(a)
+	state, err := stateOf(a)
 	if err != nil {
-		return fmt.Errorf("storing the apply: %w", err)
-	}
-	status := usecase.RunEnded
-	if a.Report.Status == report.Planned {
-		status = usecase.RunRunning
+		return err
 	}
 	now := j.facts.Now()
 	if j.id == 0 {
-		id, err := j.facts.Runs.Create(ctx, tx, j.target, a.Report.Head, string(status), state, now)
+		id, err := j.facts.Runs.Create(ctx, tx, j.target, a.Report.Head, state, now)
 		if err == nil {
 			err = j.facts.Runs.Carries(ctx, tx, j.target, id, mergesOf(a))
 		}
@@ -161,7 +157,7 @@ func (j *Journal) save(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error 
 		}
 		j.id = id
 	} else {
-		if err := j.facts.Runs.Save(ctx, tx, j.id, j.saves, string(status), state, now); err != nil {
+		if err := j.facts.Runs.Save(ctx, tx, j.id, j.saves, state, now); err != nil {
 			return err
 		}
 		j.saves++
@@ -178,6 +174,23 @@ func (j *Journal) save(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error 
 	}
 	j.events = max(j.events, len(events))
 	return nil
+}
+
+// stateOf is an apply as its row has it.
+func stateOf(a *usecase.Apply) (store.RunState, error) {
+	status := usecase.RunEnded
+	if a.Report.Status == report.Planned {
+		status = usecase.RunRunning
+	}
+	state, err := json.Marshal(a)
+	if err != nil {
+		return store.RunState{}, fmt.Errorf("storing the apply: %w", err)
+	}
+	summary, err := json.Marshal(Summary(usecase.KeptRun{Status: status, Apply: a}))
+	if err != nil {
+		return store.RunState{}, fmt.Errorf("storing the summary of the apply: %w", err)
+	}
+	return store.RunState{Status: string(status), Summary: string(summary), State: state}, nil
 }
 
 // eventsOf is what happened in the apply so far.

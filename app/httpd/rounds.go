@@ -88,6 +88,21 @@ func roundOf(r report.Round, g web.Gate) web.Round {
 	return round
 }
 
+// waits are the gates that an apply which ended waits at.
+func (s shownRun) waits() []web.Gate {
+	var out []web.Gate
+	for _, round := range s.rounds(false) {
+		if round.Gate.Approve != "" {
+			out = append(out, round.Gate)
+		}
+	}
+	out = append(out, s.waves()...)
+	if g := s.gate(); g.Approve != "" && s.rep.Status == report.Refused {
+		out = append(out, g)
+	}
+	return out
+}
+
 // reportedRounds are those of a run that went on elsewhere. What is said from there is
 // nothing to approve by, so it has no line to copy.
 func reportedRounds(rep report.Report) []web.Round {

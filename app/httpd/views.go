@@ -1,11 +1,13 @@
 package httpd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/comments/note"
@@ -44,14 +46,14 @@ func (s *Server) home(r *http.Request) (web.Page, error) {
 	for _, repo := range repos {
 		row := web.Repo{Name: repo.FullName(), URL: repo.HTMLURL, Problem: problems[repo.Key()]}
 		for _, run := range newest {
-			if run.row.RepoKey == repo.Key() {
-				row.Envs = append(row.Envs, run.env())
+			if run.RepoKey == repo.Key() {
+				row.Envs = append(row.Envs, envOf(run))
 			}
 		}
 		page.Repos = append(page.Repos, row)
 	}
-	page.Gates = waiting(newest)
-	return page, nil
+	page.Gates, err = s.waiting(r, newest)
+	return page, err
 }
 
 // problem is what keeps a repository from being served, "" for nothing known.
@@ -67,69 +69,44 @@ func (l Listed) problem() string {
 	return ""
 }
 
-// newestRun is the newest run of one repository, env and project.
-type newestRun struct {
-	row  store.Run
-	kept usecase.KeptRun
-	repo store.Repo
+// mostTargets is how many repositories, envs and projects the first page shows.
+const mostTargets = 200
+
+// newestRuns are the newest runs, one a target.
+func (s *Server) newestRuns(r *http.Request) ([]facts.ListedRun, error) {
+	return s.Facts.NewestRuns(r.Context(), mostTargets)
 }
 
-func (n newestRun) url() string { return fmt.Sprintf("/runs/%d", n.row.ID) }
+func runURL(id int64) string { return fmt.Sprintf("/runs/%d", id) }
 
-func (n newestRun) env() web.Env {
-	e := web.Env{Name: n.row.Env, Branch: n.kept.Apply.Branch, Green: n.row.Commit, Status: runStatus(n.kept), RunURL: n.url()}
-	if n.kept.Apply.Report.Status == report.Applied {
-		e.Applied, e.AppliedAt = n.row.Commit, n.row.Updated
+// envOf is an environment by its newest run.
+func envOf(n facts.ListedRun) web.Env {
+	e := web.Env{Name: n.Env, Branch: n.Branch, Green: n.Commit, Status: n.RunSummary.Status, RunURL: runURL(n.ID)}
+	if e.Status == string(report.Applied) {
+		e.Applied, e.AppliedAt = n.Commit, n.Updated
 	}
 	return e
 }
 
-// newestRuns are the newest runs, one a target, of those a list page reaches.
-func (s *Server) newestRuns(r *http.Request) ([]newestRun, error) {
-	rows, err := s.Facts.Runs.List(r.Context(), 0, 200)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[store.RunTarget]bool{}
-	var out []newestRun
-	for _, row := range rows {
-		if seen[row.RunTarget] {
-			continue
-		}
-		seen[row.RunTarget] = true
-		kept, err := s.Facts.Run(r.Context(), row.ID)
-		if err != nil {
-			return nil, err
-		}
-		repo, err := s.Repos.Get(r.Context(), row.RepoKey)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, newestRun{row: row, kept: kept, repo: repo})
-	}
-	return out, nil
-}
-
-// waiting are the gates those runs wait at.
-func waiting(runs []newestRun) []web.Gate {
+// waiting are the gates that the newest runs wait at. Those runs alone are read whole.
+func (s *Server) waiting(r *http.Request, runs []facts.ListedRun) ([]web.Gate, error) {
 	var out []web.Gate
 	for _, n := range runs {
-		shown := shownRun{row: n.row, repo: n.repo, a: n.kept.Apply, rep: n.kept.Apply.Report, url: n.url()}
-		running := n.kept.Status == usecase.RunRunning
-		for _, round := range shown.rounds(running) {
-			if round.Gate.Approve != "" {
-				out = append(out, round.Gate)
-			}
-		}
-		if running {
+		if !n.Waits {
 			continue
 		}
-		out = append(out, shown.waves()...)
-		if g := shown.gate(); g.Approve != "" && shown.rep.Status == report.Refused {
-			out = append(out, g)
+		kept, err := s.Facts.Run(r.Context(), n.ID)
+		if err != nil {
+			return nil, err
 		}
+		repo, err := s.Repos.Get(r.Context(), n.RepoKey)
+		if err != nil {
+			return nil, err
+		}
+		shown := shownRun{row: n.Run, repo: repo, a: kept.Apply, rep: kept.Apply.Report, url: runURL(n.ID)}
+		out = append(out, shown.waits()...)
 	}
-	return out
+	return out, nil
 }
 
 func (s *Server) gates(r *http.Request) (web.Page, error) {
@@ -137,7 +114,8 @@ func (s *Server) gates(r *http.Request) (web.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return web.Gates{Frame: s.frame("Waiting gates", "gates"), Gates: waiting(newest)}, nil
+	gates, err := s.waiting(r, newest)
+	return web.Gates{Frame: s.frame("Waiting gates", "gates"), Gates: gates}, err
 }
 
 func (s *Server) runs(r *http.Request) (web.Page, error) {
@@ -157,19 +135,14 @@ func (s *Server) runs(r *http.Request) (web.Page, error) {
 
 // runLines lists applies, newest first; older is where the next page starts.
 func (s *Server) runLines(r *http.Request, limit int) (lines []web.RunLine, older int64, err error) {
-	rows, err := s.Facts.Runs.List(r.Context(), before(r), limit)
+	rows, err := s.Facts.ListRuns(r.Context(), before(r), limit)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, row := range rows {
-		kept, err := s.Facts.Run(r.Context(), row.ID)
-		if err != nil {
-			return nil, 0, err
-		}
-		_, verdict := note.Status(kept.Apply.Report)
 		lines = append(lines, web.RunLine{
-			URL: fmt.Sprintf("/runs/%d", row.ID), Repo: s.repoName(r, row.RepoKey), Env: row.Env, Member: row.Member,
-			Stage: "apply", Status: runStatus(kept), What: row.Commit[:min(12, len(row.Commit))], Verdict: verdict, At: row.Created,
+			URL: runURL(row.ID), Repo: cmp.Or(row.RepoName, row.RepoKey), Env: row.Env, Member: row.Member,
+			Stage: "apply", Status: row.RunSummary.Status, What: row.Commit[:min(12, len(row.Commit))], Verdict: row.Verdict, At: row.Created,
 		})
 		older = row.ID
 	}
@@ -193,18 +166,6 @@ func pullURL(repo store.Repo, number int) string {
 		return ""
 	}
 	return repo.HTMLURL + repo.Instance.PullPath(number)
-}
-
-// runStatus is the report's word, "running" while there is none, and "waiting"
-// where only an approval is missing.
-func runStatus(k usecase.KeptRun) string {
-	switch {
-	case k.Status == usecase.RunRunning:
-		return "running"
-	case k.Apply.Report.Refusal == report.NotApproved:
-		return "waiting"
-	}
-	return string(k.Apply.Report.Status)
 }
 
 // askedRun is the run that a request is about, as it is listed and as it is kept, and
@@ -238,7 +199,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	markRunning(rep, a.Passes())
 	page := web.Run{
 		Frame: s.frame("Apply of "+repo.FullName(), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL,
-		Env: row.Env, Member: row.Member, Stage: "apply", Status: runStatus(kept), Verdict: verdict,
+		Env: row.Env, Member: row.Member, Stage: "apply", Status: facts.Summary(kept).Status, Verdict: verdict,
 		Head: rep.Head, Base: rep.Base, Digest: rep.Digest.String(), Started: row.Created, Message: rep.Message,
 		Weight: web.WeightOf(rep.ChangeSet), Named: web.NamedOf(rep), Members: web.MembersOf(rep),
 		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep),

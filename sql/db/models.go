@@ -109,6 +109,7 @@ type Run struct {
 	UpdatedAt int64
 	State     []byte
 	Saves     int64
+	Summary   string
 }
 
 type RunEvent struct {

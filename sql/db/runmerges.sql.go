@@ -35,7 +35,7 @@ func (q *Queries) CarryMerge(ctx context.Context, db DBTX, arg CarryMergeParams)
 }
 
 const runCarrying = `-- name: RunCarrying :one
-SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.state, r.saves
+SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.state, r.saves, r.summary
 FROM run_merges m JOIN runs r ON r.id = m.run_id
 WHERE m.repo_key = $1 AND m.env = $2 AND m.member = $3 AND m.commit_sha = $4
 `
@@ -66,12 +66,13 @@ func (q *Queries) RunCarrying(ctx context.Context, db DBTX, arg RunCarryingParam
 		&i.UpdatedAt,
 		&i.State,
 		&i.Saves,
+		&i.Summary,
 	)
 	return i, err
 }
 
 const runsInStatus = `-- name: RunsInStatus :many
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves FROM runs
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves, summary FROM runs
 WHERE status = $1
 ORDER BY id
 `
@@ -96,6 +97,7 @@ func (q *Queries) RunsInStatus(ctx context.Context, db DBTX, status string) ([]R
 			&i.UpdatedAt,
 			&i.State,
 			&i.Saves,
+			&i.Summary,
 		); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 )
 
 const appendRunEvent = `-- name: AppendRunEvent :one
@@ -29,7 +30,7 @@ func (q *Queries) AppendRunEvent(ctx context.Context, db DBTX, arg AppendRunEven
 }
 
 const getRun = `-- name: GetRun :one
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves FROM runs WHERE id = $1
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves, summary FROM runs WHERE id = $1
 `
 
 func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
@@ -46,13 +47,14 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 		&i.UpdatedAt,
 		&i.State,
 		&i.Saves,
+		&i.Summary,
 	)
 	return i, err
 }
 
 const insertRun = `-- name: InsertRun :one
-INSERT INTO runs (repo_key, env, member, commit_sha, status, created_at, updated_at, state)
-VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+INSERT INTO runs (repo_key, env, member, commit_sha, status, created_at, updated_at, state, summary)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
 RETURNING id
 `
 
@@ -64,6 +66,7 @@ type InsertRunParams struct {
 	Status    string
 	CreatedAt int64
 	State     []byte
+	Summary   string
 }
 
 func (q *Queries) InsertRun(ctx context.Context, db DBTX, arg InsertRunParams) (int64, error) {
@@ -75,6 +78,7 @@ func (q *Queries) InsertRun(ctx context.Context, db DBTX, arg InsertRunParams) (
 		arg.Status,
 		arg.CreatedAt,
 		arg.State,
+		arg.Summary,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -82,9 +86,10 @@ func (q *Queries) InsertRun(ctx context.Context, db DBTX, arg InsertRunParams) (
 }
 
 const listRuns = `-- name: ListRuns :many
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at FROM runs
-WHERE id < $1
-ORDER BY id DESC
+SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.summary, p.owner, p.name
+FROM runs r LEFT JOIN repos p ON p.key = r.repo_key
+WHERE r.id < $1
+ORDER BY r.id DESC
 LIMIT $2
 `
 
@@ -102,6 +107,9 @@ type ListRunsRow struct {
 	Status    string
 	CreatedAt int64
 	UpdatedAt int64
+	Summary   string
+	Owner     sql.NullString
+	Name      sql.NullString
 }
 
 func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error) {
@@ -122,6 +130,9 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 			&i.Status,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Summary,
+			&i.Owner,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -137,7 +148,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 }
 
 const newestRun = `-- name: NewestRun :one
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves FROM runs
+SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at, state, saves, summary FROM runs
 WHERE repo_key = $1 AND env = $2 AND member = $3
 ORDER BY id DESC
 LIMIT 1
@@ -163,6 +174,7 @@ func (q *Queries) NewestRun(ctx context.Context, db DBTX, arg NewestRunParams) (
 		&i.UpdatedAt,
 		&i.State,
 		&i.Saves,
+		&i.Summary,
 	)
 	return i, err
 }
@@ -186,6 +198,63 @@ func (q *Queries) NewestRunCommits(ctx context.Context, db DBTX, repoKey string)
 			return nil, err
 		}
 		items = append(items, commit_sha)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const newestRuns = `-- name: NewestRuns :many
+SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.summary, p.owner, p.name
+FROM runs r LEFT JOIN repos p ON p.key = r.repo_key
+WHERE r.id IN (SELECT max(n.id) FROM runs n GROUP BY n.repo_key, n.env, n.member)
+ORDER BY r.id DESC
+LIMIT $1
+`
+
+type NewestRunsRow struct {
+	ID        int64
+	RepoKey   string
+	Env       string
+	Member    string
+	CommitSha string
+	Status    string
+	CreatedAt int64
+	UpdatedAt int64
+	Summary   string
+	Owner     sql.NullString
+	Name      sql.NullString
+}
+
+func (q *Queries) NewestRuns(ctx context.Context, db DBTX, count int32) ([]NewestRunsRow, error) {
+	rows, err := db.QueryContext(ctx, newestRuns, count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NewestRunsRow
+	for rows.Next() {
+		var i NewestRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.RepoKey,
+			&i.Env,
+			&i.Member,
+			&i.CommitSha,
+			&i.Status,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.Summary,
+			&i.Owner,
+			&i.Name,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -252,7 +321,7 @@ func (q *Queries) RunStatus(ctx context.Context, db DBTX, id int64) (RunStatusRo
 }
 
 const saveRun = `-- name: SaveRun :execrows
-UPDATE runs SET status = $2, state = $3, updated_at = $4, saves = saves + 1 WHERE id = $1 AND saves = $5
+UPDATE runs SET status = $2, state = $3, updated_at = $4, summary = $6, saves = saves + 1 WHERE id = $1 AND saves = $5
 `
 
 type SaveRunParams struct {
@@ -261,6 +330,7 @@ type SaveRunParams struct {
 	State     []byte
 	UpdatedAt int64
 	Saves     int64
+	Summary   string
 }
 
 func (q *Queries) SaveRun(ctx context.Context, db DBTX, arg SaveRunParams) (int64, error) {
@@ -270,6 +340,7 @@ func (q *Queries) SaveRun(ctx context.Context, db DBTX, arg SaveRunParams) (int6
 		arg.State,
 		arg.UpdatedAt,
 		arg.Saves,
+		arg.Summary,
 	)
 	if err != nil {
 		return 0, err

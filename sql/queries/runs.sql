@@ -1,10 +1,10 @@
 -- name: InsertRun :one
-INSERT INTO runs (repo_key, env, member, commit_sha, status, created_at, updated_at, state)
-VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+INSERT INTO runs (repo_key, env, member, commit_sha, status, created_at, updated_at, state, summary)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
 RETURNING id;
 
 -- name: SaveRun :execrows
-UPDATE runs SET status = $2, state = $3, updated_at = $4, saves = saves + 1 WHERE id = $1 AND saves = $5;
+UPDATE runs SET status = $2, state = $3, updated_at = $4, summary = $6, saves = saves + 1 WHERE id = $1 AND saves = $5;
 
 -- name: GetRun :one
 SELECT * FROM runs WHERE id = $1;
@@ -16,9 +16,17 @@ ORDER BY id DESC
 LIMIT 1;
 
 -- name: ListRuns :many
-SELECT id, repo_key, env, member, commit_sha, status, created_at, updated_at FROM runs
-WHERE id < sqlc.arg(before)
-ORDER BY id DESC
+SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.summary, p.owner, p.name
+FROM runs r LEFT JOIN repos p ON p.key = r.repo_key
+WHERE r.id < sqlc.arg(before)
+ORDER BY r.id DESC
+LIMIT sqlc.arg(count);
+
+-- name: NewestRuns :many
+SELECT r.id, r.repo_key, r.env, r.member, r.commit_sha, r.status, r.created_at, r.updated_at, r.summary, p.owner, p.name
+FROM runs r LEFT JOIN repos p ON p.key = r.repo_key
+WHERE r.id IN (SELECT max(n.id) FROM runs n GROUP BY n.repo_key, n.env, n.member)
+ORDER BY r.id DESC
 LIMIT sqlc.arg(count);
 
 -- name: AppendRunEvent :one

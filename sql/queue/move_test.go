@@ -43,7 +43,7 @@ func installed(t *testing.T, d *store.DB) {
 		_, _, raised := store.NewSubjects(d).Raise(ctx, tx, store.Pull(repo.Key(), 7), at)
 		plan, _, planned := store.NewPlans(d).Ensure(ctx, tx, store.PlanKey{PlanTarget: store.PlanTarget{RepoKey: repo.Key(), Head: "h"}}, false, at)
 		_, finished := store.NewPlans(d).Finish(ctx, tx, plan, store.PlanResult{Status: store.PlanDone, Document: []byte("{}")}, at)
-		run, created := store.NewRuns(d).Create(ctx, tx, target, "c", "running", []byte("{}"), at)
+		run, created := store.NewRuns(d).Create(ctx, tx, target, "c", store.RunState{Status: "running", Summary: "s", State: []byte("{}")}, at)
 		_, appended := store.NewRuns(d).Append(ctx, tx, run, []byte("{}"), at)
 		_, received := store.NewComments(d).Receive(ctx, tx, repo.Key(), ref, at)
 		_, queued := c.InsertTx(ctx, tx, args{"unique"}, unique())
@@ -105,7 +105,7 @@ func TestAMoveTakesEveryRowAlongAndGoesOnNumbering(t *testing.T) {
 			t.Errorf("%s: %v %v %s", what, err, afterErr, diff)
 		}
 	}
-	id, err := store.NewRuns(to).Create(t.Context(), to.Write, store.RunTarget{}, "c", "running", nil, time.Now())
+	id, err := store.NewRuns(to).Create(t.Context(), to.Write, store.RunTarget{}, "c", store.RunState{Status: "running"}, time.Now())
 	if err != nil || id != 2 {
 		t.Errorf("the next run is %d, %v; want 2", id, err)
 	}

@@ -36,9 +36,9 @@ func TestWhatIsOldAndNeededByNothingIsForgotten(t *testing.T) {
 		}
 		prod := store.RunTarget{RepoKey: repoKey, Env: "prod"}
 		run := func(target store.RunTarget, status string, saved int64) int64 {
-			id := must[int64](t)(runs.Create(t.Context(), d.Write, target, "c", "running", nil, at(1)))
+			id := must[int64](t)(runs.Create(t.Context(), d.Write, target, "c", store.RunState{Status: "running"}, at(1)))
 			must[int64](t)(runs.Append(t.Context(), d.Write, id, []byte("1"), at(1)))
-			err := errors.Join(runs.Save(t.Context(), d.Write, id, 0, status, nil, at(saved)), runs.Carries(t.Context(), d.Write, target, id, []string{"m" + strconv.FormatInt(id, 10)}))
+			err := errors.Join(runs.Save(t.Context(), d.Write, id, 0, store.RunState{Status: status}, at(saved)), runs.Carries(t.Context(), d.Write, target, id, []string{"m" + strconv.FormatInt(id, 10)}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ func TestTheNewestRunOfATargetThatCarriesAMergeIsFound(t *testing.T) {
 			target store.RunTarget
 			merges []string
 		}{{prod, []string{"m1"}}, {prod, []string{"m2", "m1"}}, {staging, []string{"m1"}}} {
-			id := must[int64](t)(s.Create(t.Context(), d.Write, run.target, "c", "running", nil, at(1)))
+			id := must[int64](t)(s.Create(t.Context(), d.Write, run.target, "c", store.RunState{Status: "running"}, at(1)))
 			if err := s.Carries(t.Context(), d.Write, run.target, id, run.merges); err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/sql/db"
 )
 
@@ -15,17 +16,30 @@ type RunTarget struct {
 	RepoKey, Env, Member string
 }
 
-// Run is one apply of a commit. State is the engine's run state as it encodes
-// it; lists leave it out. Status is a word of whoever runs it.
+// RunState is how far a run came, in the words of whoever runs it. State is the whole of
+// it, which lists leave out; Summary is what they show.
+type RunState struct {
+	Status  string
+	Summary string
+	State   []byte
+}
+
+// Run is one apply of a commit.
 type Run struct {
 	ID int64
 	RunTarget
+	RunState
 	Commit  string
-	Status  string
-	State   []byte
 	Saves   int64 // how often it was saved since it was created
 	Created time.Time
 	Updated time.Time
+}
+
+// ListedRun is a run without its state, with the name of its repository, "" for one that
+// is not known.
+type ListedRun struct {
+	Run
+	RepoName string
 }
 
 // RunEvent is one thing that happened in a run; Event is JSON.
@@ -43,9 +57,9 @@ type Runs struct{ db *DB }
 func NewRuns(d *DB) Runs { return Runs{d} }
 
 // Create stores a new run and returns its ID.
-func (s Runs) Create(ctx context.Context, on Conn, t RunTarget, commit, status string, state []byte, at time.Time) (int64, error) {
+func (s Runs) Create(ctx context.Context, on Conn, t RunTarget, commit string, state RunState, at time.Time) (int64, error) {
 	id, err := new(db.Queries).InsertRun(ctx, on, db.InsertRunParams{
-		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, CommitSha: commit, Status: status, State: blob(state), CreatedAt: millis(at),
+		RepoKey: t.RepoKey, Env: t.Env, Member: t.Member, CommitSha: commit, Status: state.Status, Summary: state.Summary, State: blob(state.State), CreatedAt: millis(at),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("storing a run of %s: %w", commit, err)
@@ -56,9 +70,11 @@ func (s Runs) Create(ctx context.Context, on Conn, t RunTarget, commit, status s
 // ErrOvertaken is a run that is gone, or that another saved meanwhile.
 var ErrOvertaken = errors.New("another carried it on")
 
-// Save replaces status and state of a run that was saved so often; ErrOvertaken.
-func (s Runs) Save(ctx context.Context, on Conn, id, saves int64, status string, state []byte, at time.Time) error {
-	n, err := new(db.Queries).SaveRun(ctx, on, db.SaveRunParams{ID: id, Saves: saves, Status: status, State: blob(state), UpdatedAt: millis(at)})
+// Save replaces the state of a run that was saved so often; ErrOvertaken.
+func (s Runs) Save(ctx context.Context, on Conn, id, saves int64, state RunState, at time.Time) error {
+	n, err := new(db.Queries).SaveRun(ctx, on, db.SaveRunParams{
+		ID: id, Saves: saves, Status: state.Status, Summary: state.Summary, State: blob(state.State), UpdatedAt: millis(at),
+	})
 	if err == nil && n == 0 {
 		err = ErrOvertaken
 	}
@@ -100,19 +116,36 @@ func (s Runs) Status(ctx context.Context, id int64) (status string, last int64, 
 	return row.Status, row.LastEvent, nil
 }
 
-// List pages through runs, newest first, without their state. before is the ID
-// to go on from, 0 for the newest.
-func (s Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
+// List pages through runs, newest first. before is the ID to go on from, 0 for the
+// newest.
+func (s Runs) List(ctx context.Context, before int64, limit int) ([]ListedRun, error) {
 	rows, err := new(db.Queries).ListRuns(ctx, s.db.Read, db.ListRunsParams{Before: orNewest(before), Count: clampLimit(limit)})
+	return listed(rows, err)
+}
+
+// NewestOfEach lists the newest run of every target, newest first.
+func (s Runs) NewestOfEach(ctx context.Context, limit int) ([]ListedRun, error) {
+	newest, err := new(db.Queries).NewestRuns(ctx, s.db.Read, clampLimit(limit))
+	rows := make([]db.ListRunsRow, len(newest))
+	for i, row := range newest {
+		rows[i] = db.ListRunsRow(row)
+	}
+	return listed(rows, err)
+}
+
+func listed(rows []db.ListRunsRow, err error) ([]ListedRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing runs: %w", err)
 	}
-	out := make([]Run, len(rows))
+	out := make([]ListedRun, len(rows))
 	for i, row := range rows {
-		out[i], _ = run(db.Run{
+		out[i].Run, _ = run(db.Run{
 			ID: row.ID, RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, CommitSha: row.CommitSha,
-			Status: row.Status, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+			Status: row.Status, Summary: row.Summary, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 		}, nil)
+		if row.Owner.Valid {
+			out[i].RepoName = engine.Repo{Owner: row.Owner.String, Name: row.Name.String}.FullName()
+		}
 	}
 	return out, nil
 }
@@ -149,7 +182,8 @@ func run(row db.Run, err error) (Run, error) {
 	return Run{
 		ID:        row.ID,
 		RunTarget: RunTarget{RepoKey: row.RepoKey, Env: row.Env, Member: row.Member},
-		Commit:    row.CommitSha, Status: row.Status, State: row.State, Saves: row.Saves,
+		RunState:  RunState{Status: row.Status, Summary: row.Summary, State: row.State},
+		Commit:    row.CommitSha, Saves: row.Saves,
 		Created: fromMillis(row.CreatedAt), Updated: fromMillis(row.UpdatedAt),
 	}, nil
 }
