@@ -26,6 +26,9 @@ type Grouper interface {
 	// to, that did not give every member its state: those that are under way, and
 	// those that nobody works on any more.
 	Unended() ([]UnendedGroup, error)
+	// Forget puts the journal of such an apply aside, of which somebody said that the
+	// members' states are right without it.
+	Forget(u UnendedGroup) error
 }
 
 // UnendedGroup is an apply of a group that did not end.
@@ -47,6 +50,12 @@ type GroupTarget struct {
 	Memo []byte `json:"-"`
 	// Ready is asked as Target.Ready is; those of the members are not.
 	Ready func() error `json:"-"`
+	// Begun is asked when what ends the apply after any crash is written to journal, and
+	// before anything is applied: an error refuses the apply. Settled is called when every
+	// member has its state, or nothing was applied, and before the journal is gone: an error
+	// keeps that, and RecoverGroup calls it again. Either may be nil.
+	Begun   func(journal string) error `json:"-"`
+	Settled func() error               `json:"-"`
 }
 
 // GroupMember is one member of a group.

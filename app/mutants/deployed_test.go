@@ -75,7 +75,7 @@ var deployed = []mutant{
 	},
 	{
 		name: "a group of a pull request's environment is ended in the states of the declared one", file: "app/usecase/deployment.go",
-		old: "return d.endGroupsOf(ctx, in, d.policy.Env, d.project, d.mergedAt)", new: "return d.endGroups(ctx, in, d.policy.Env, d.project)", killers: "./app/usecase", run: "TestAGroupOfAPullRequestsEnvironment",
+		old: "ends.from = d.mergedAt", new: "_ = d.mergedAt", killers: "./app/usecase", run: "TestAGroupOfAPullRequestsEnvironment",
 	},
 	{
 		name: "a group of a pull request's environment is applied before the ledger knows of it", file: "app/usecase/rolloutgroups.go",

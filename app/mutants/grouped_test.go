@@ -43,6 +43,27 @@ var grouped = []mutant{
 		killers: "./engine/drivers/terraform", run: "TestAGroupsApplyThatIsKilledAtAnyStep",
 	},
 	{
+		name: "group: nobody else is told of its apply", file: "engine/drivers/terraform/groupapply.go",
+		old: "if grp.t.Begun != nil {", new: "if false {", killers: "./engine/drivers/terraform", run: "TestAGroupThatNobodyIsToldOf",
+	},
+	{
+		name: "group: its mark is not written", file: "app/usecase/groupmarks.go",
+		old: "return groups.Begin(record.OpenGroup{", new: "return groups.IsOpen(g.mark()) && groups.Begin(record.OpenGroup{",
+		killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
+	},
+	{
+		name: "group: its mark is not looked at", file: "app/usecase/groupends.go",
+		old: `if run == "" || o.Run != run {`, new: "if run != o.Run && o.ID == \"\" {", killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
+	},
+	{
+		name: "group: its mark is gone before the states are there", file: "engine/drivers/terraform/groupsplit.go",
+		old: "if err == nil && !kept {", new: "if err == nil {", killers: "./engine/drivers/terraform", run: "TestAPartThatCantBePushed",
+	},
+	{
+		name: "group: a void journal gives states", file: "app/usecase/groupends.go",
+		old: "if len(e.marks.Released) == 0 || e.in.DryRun {", new: "if true {", killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
+	},
+	{
 		name: "group: its recovery is skipped", file: "app/usecase/resume.go",
 		old: "if g := ex.pass.Set.groupOf(member); g != nil {", new: "if g := ex.pass.Set.groupOf(member); g != nil && g.Members == nil {",
 		killers: "./app/soundness", run: "TestAGroupWhoseServerIsKilledEndsOnce",

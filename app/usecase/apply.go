@@ -81,6 +81,8 @@ type Apply struct {
 	// Fresh: the run ended, and a fresh apply of the same commit is due at once
 	// (nothing more of it may start, or how a step ended is not known).
 	Fresh bool `json:"fresh,omitempty"`
+	// Open are the marks of groups that kept it from being planned.
+	Open []string `json:"open,omitempty"`
 	// Again counts the applies of this commit that led here one after another,
 	// each asking for the next.
 	Again int `json:"again,omitempty"`
@@ -223,14 +225,15 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 	checkout, err := in.Site.Checkout(ctx, t.commit, filepath.Join(in.Dir, "tree"))
 	if err == nil {
 		var proj project.Project
+		var open openGroups
 		if proj, err = findProject(checkout.Workspace, in.Member); err == nil {
-			err = st.endGroups(ctx, in, t.policy.Env, proj)
+			open, err = st.endGroups(ctx, in, t.policy.Env, proj, "")
 		}
 		if err == nil {
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
 				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
 				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,
-				WaveByWave: t.policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume),
+				WaveByWave: t.policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume), Open: open,
 			})
 		}
 		if err == nil {
@@ -252,7 +255,10 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 	a.Report.Rounds = a.Before.Rounds
 	a.followRecord(in.Resume)
 	a.Before.mark(a.Set)
+	a.Open = a.Set.open()
 	switch {
+	case len(a.Open) > 0: // also of a wave
+		a.Report.Status, a.Report.Message = report.PlanFailed, a.Set.whyOpen()
 	case a.Report.Status != report.PlanFailed:
 	case a.OnlyWave > 1: // fails the readers of what does not plan, and no more
 		a.Report.Status = report.Planned

@@ -194,6 +194,9 @@ func (c *Commander) run(ctx context.Context, site *Site, at asked, cmd command.C
 	case command.Apply:
 		return c.applyAgain(ctx, site, comment)
 	case command.Unlock:
+		if cmd.Mark != "" {
+			return c.unlockGroup(ctx, site, comment, cmd.Mark, permission)
+		}
 		return c.unlock(ctx, site, comment, permission)
 	}
 	return answer{}, fmt.Errorf("no command %q", cmd.Verb)
@@ -305,6 +308,37 @@ func (c *Commander) unlock(ctx context.Context, site *Site, comment forges.Comme
 		}
 	}
 	return answer{rule: "unlock of a dead holder"}, nil
+}
+
+// unlockGroup has the members of a group planned from the states they have, whose apply
+// ended on a machine that is gone: an administrator answers for them.
+func (c *Commander) unlockGroup(ctx context.Context, site *Site, comment forges.Comment, mark string, p forges.Permission) (answer, error) {
+	if p != forges.Admin {
+		return refusal(note.NotAdministrator, note.Refused{Names: []string{comment.Author.Login}}), nil
+	}
+	done, err := c.UnlockGroup(ctx, site, mark, site.Repo.Instance.Principal(comment.Author.Login), comment.URL)
+	if held, ok := errors.AsType[*lease.Held](err); ok {
+		return refusal(note.HolderAlive, note.Refused{Holder: held.Holder, Since: parseStamp(held.Since)}), nil
+	}
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return refusal(note.NoSuchGroup, note.Refused{Names: []string{mark}}), nil
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	runs, branch, err := c.runsOf(ctx, site, comment.Ref)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, run := range runs {
+		if run.Apply.Report.Env != done.Env || run.Apply.Member != done.Member {
+			continue
+		}
+		if err := c.Requests.RequestApply(ctx, site.Repo, branch, done.Env, done.Member); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{rule: "unlock of the group " + mark}, nil
 }
 
 // explain says where the pull request stands and why.

@@ -45,6 +45,7 @@ type Deployment struct {
 
 	lease           *lease.Lease
 	planning, doing deploySide
+	open            openGroups
 	// gateOf answers a component's own gate; source is what the component is made from.
 	gateOf func(ctx context.Context, c *project.Component, s project.Step, source digest.Digest) (GateAnswer, error)
 	own    *ownEnv // the env is a pull request's own, nil for a declared one
@@ -256,11 +257,15 @@ func (d *Deployment) begin(ctx context.Context, held *lease.Lease) error {
 		*side.to = made
 	}
 	d.doing.trees.written = d.planning.trees.dir
-	in := ApplyInput{Site: d.in.Site, Env: d.in.Env, Member: d.in.Member, Dir: d.in.Dir, Progress: d.in.Progress}
-	if d.own != nil {
-		return d.endGroupsOf(ctx, in, d.policy.Env, d.project, d.mergedAt)
+	ends, err := d.groupEnds(ctx, ApplyInput{Site: d.in.Site, Env: d.in.Env, Member: d.in.Member, Dir: d.in.Dir, Progress: d.in.Progress}, d.policy.Env, d.project)
+	if err != nil {
+		return err
 	}
-	return d.endGroups(ctx, in, d.policy.Env, d.project)
+	if d.own != nil {
+		ends.from = d.mergedAt
+	}
+	d.open, err = ends.end(ctx, "")
+	return err
 }
 
 func (d *Deployment) side(ctx context.Context, kind CredentialKind) (deploySide, error) {
@@ -279,7 +284,7 @@ func (d *Deployment) side(ctx context.Context, kind CredentialKind) (deploySide,
 // planInput is a side as the planner of the loop sees it; runDir is of one step.
 func (d *Deployment) planInput(s deploySide, runDir string) PlanInput {
 	in := PlanInput{
-		Site: d.in.Site, Checkout: d.checkout, Project: d.project, Env: d.policy.Env, RunDir: runDir, trees: s.trees, KeepTrees: true,
+		Site: d.in.Site, Checkout: d.checkout, Project: d.project, Env: d.policy.Env, RunDir: runDir, trees: s.trees, KeepTrees: true, Open: d.open,
 	}
 	if d.own != nil {
 		in.apart = d.own.apart

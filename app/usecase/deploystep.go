@@ -15,6 +15,9 @@ import (
 // planStep plans one terraform step against what stands now. phases are the outputs
 // of the component's earlier phases, nil where its steps are planned before any runs.
 func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]digest.Value) error {
+	if err := d.open.of(m.name); err != nil {
+		return err
+	}
 	values, err := d.resolve(m, phases)
 	if err != nil {
 		return err

@@ -3,12 +3,14 @@ package usecase
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
 )
 
 // groupMemo is what the journal of a group's apply keeps for whoever has to end it
@@ -25,27 +27,101 @@ type groupMemo struct {
 // madeFrom opens what a group was applied from, with the driver that applies it.
 type madeFrom func(ctx context.Context, memo groupMemo) (PlanInput, Driver, error)
 
-// endGroups ends the applies of groups that nobody works on any more, since the lease
-// of the environment is held: what they applied is in no state yet, and a plan made now
-// would make it again (soundness I12). Where one can't be ended nothing is planned.
-func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, proj project.Project) error {
-	return st.endGroupsOf(ctx, in, env, proj, func(ctx context.Context, memo groupMemo) (PlanInput, Driver, error) {
-		return st.declaredAt(ctx, in, env, memo)
-	})
+// groupEnds ends the applies of groups that nobody works on any more, since the lease of
+// the environment is held.
+type groupEnds struct {
+	*Stage
+
+	in      ApplyInput
+	env     project.Env
+	grouper engine.Grouper // nil for a driver that applies no groups
+	from    madeFrom       // nil: what the commit declares
+	marks   record.Groups
+	waits   openGroups
 }
 
-func (st *Stage) endGroupsOf(ctx context.Context, in ApplyInput, env project.Env, proj project.Project, from madeFrom) error {
+// endGroups ends what is left of groups: what they applied is in no state yet, and a plan
+// made now would make it again (soundness I12). The members of one that can't be ended
+// here, or that is marked on the ledger and whose journal is elsewhere, are not to be
+// planned. run is the token of the run that asks, whose own marks it knows about.
+func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, proj project.Project, run string) (openGroups, error) {
+	e, err := st.groupEnds(ctx, in, env, proj)
+	if err != nil {
+		return nil, err
+	}
+	return e.end(ctx, run)
+}
+
+func (st *Stage) groupEnds(ctx context.Context, in ApplyInput, env project.Env, proj project.Project) (*groupEnds, error) {
+	e := &groupEnds{Stage: st, in: in, env: env, waits: openGroups{}}
 	driver, err := st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	grouper, can := driver.(engine.Grouper)
-	if !can {
+	e.grouper, _ = driver.(engine.Grouper)
+	e.marks, err = e.at().read(ctx)
+	return e, err
+}
+
+func (e *groupEnds) at() groupsAt { return e.groupsOf(e.in.Site, e.in.Member, e.env.Name) }
+
+func (e *groupEnds) end(ctx context.Context, run string) (openGroups, error) {
+	if err := e.forgetReleased(); err != nil {
+		return nil, err
+	}
+	found, err := e.endLeft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if found { // and with it its mark, unless that could not be taken away
+		if e.marks, err = e.at().read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range e.marks.Open {
+		if run == "" || o.Run != run {
+			e.waits.add(o.Members, o.ID, openElsewhere(o, e.env.Name))
+		}
+	}
+	return e.waits, nil
+}
+
+// left are the journals here.
+func (e *groupEnds) left() ([]engine.UnendedGroup, error) {
+	if e.grouper == nil {
+		return nil, nil
+	}
+	return e.grouper.Unended()
+}
+
+// forgetReleased puts the journals aside that are void by somebody's word: their states
+// must not be given to anybody any more.
+func (e *groupEnds) forgetReleased() error {
+	if len(e.marks.Released) == 0 || e.in.DryRun {
 		return nil
 	}
-	left, err := grouper.Unended()
+	left, err := e.left()
 	if err != nil {
 		return err
+	}
+	for _, u := range left {
+		var memo groupMemo
+		if u.Err != nil || json.Unmarshal(u.Memo, &memo) != nil || memo.Member != e.in.Member || !e.marks.WasReleased(memo.Plan.mark()) {
+			continue
+		}
+		e.in.say("the journal of %s is void, since %s was unlocked; it is put aside", memo.Plan, memo.Plan.mark())
+		if err := e.grouper.Forget(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endLeft ends those whose journals are here, and tells whether there were any.
+func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
+	left, err := e.left()
+	if err != nil {
+		return false, err
 	}
 	for _, u := range left {
 		var memo groupMemo
@@ -53,27 +129,39 @@ func (st *Stage) endGroupsOf(ctx context.Context, in ApplyInput, env project.Env
 			u.Err = json.Unmarshal(u.Memo, &memo)
 		}
 		if u.Err != nil {
-			return refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", u.Err, u.Journal)
+			return found, refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", u.Err, u.Journal)
 		}
-		if memo.Member != in.Member {
+		if memo.Member != e.in.Member {
 			continue // another lease's
 		}
-		if in.DryRun {
-			return refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run writes nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
+		if e.in.DryRun {
+			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run writes nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
 		}
-		if err := st.endGroup(ctx, in, env, memo, from); err != nil {
+		found = true
+		if err := e.endGroup(ctx, memo); err != nil {
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return found, ctx.Err()
 			}
-			return refusef("the apply of %s at commit %s did not end, and its members can't be given their states: %s. They are in %s", memo.Plan, short(memo.Commit), st.Words(ctx, err), u.Journal)
+			mark := memo.Plan.mark()
+			if !e.marks.IsOpen(mark) {
+				mark = "" // written by a version without marks
+			}
+			e.waits.add(memo.Plan.Members, mark, refusef("the apply of %s at commit %s did not end, and its members can't be given their states: %s. They are in %s", memo.Plan, short(memo.Commit), e.Words(ctx, err), u.Journal))
 		}
 	}
-	return nil
+	return found, nil
+}
+
+func (in ApplyInput) say(format string, args ...any) {
+	if in.Progress != nil {
+		in.Progress(fmt.Sprintf(format, args...))
+	}
 }
 
 // declaredAt is what the commit of a group declares.
-func (st *Stage) declaredAt(ctx context.Context, in ApplyInput, env project.Env, memo groupMemo) (plan PlanInput, driver Driver, err error) {
-	checkout, err := in.Site.Checkout(ctx, memo.Commit, filepath.Join(in.Dir, "group-"+st.NewID()))
+func (e *groupEnds) declaredAt(ctx context.Context, memo groupMemo) (plan PlanInput, driver Driver, err error) {
+	in := e.in
+	checkout, err := in.Site.Checkout(ctx, memo.Commit, filepath.Join(in.Dir, "group-"+e.NewID()))
 	if err != nil {
 		return plan, nil, err
 	}
@@ -81,23 +169,27 @@ func (st *Stage) declaredAt(ctx context.Context, in ApplyInput, env project.Env,
 	if err != nil {
 		return plan, nil, err
 	}
-	if driver, err = st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply); err != nil {
+	if driver, err = e.driverOf(ctx, in.Site.Repo, e.env.Name, proj, ForApply); err != nil {
 		return plan, nil, err
 	}
-	plan = PlanInput{Site: in.Site, Checkout: checkout, Project: proj, Env: env, RunDir: in.Dir}
-	plan.trees, err = st.newTrees(checkout, driver, in.Dir, "ending")
+	plan = PlanInput{Site: in.Site, Checkout: checkout, Project: proj, Env: e.env, RunDir: in.Dir}
+	plan.trees, err = e.newTrees(checkout, driver, in.Dir, "ending")
 	return plan, driver, err
 }
 
 // endGroup ends one, in a checkout of the commit that was applied.
-func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, memo groupMemo, from madeFrom) error {
+func (e *groupEnds) endGroup(ctx context.Context, memo groupMemo) error {
+	from := e.from
+	if from == nil {
+		from = e.declaredAt
+	}
 	plan, driver, err := from(ctx, memo)
 	if err != nil {
 		return err
 	}
-	credentials, err := st.Credentials.For(ctx, in.Site.Repo, env.Name, ForApply)
+	credentials, err := e.Credentials.For(ctx, e.in.Site.Repo, e.env.Name, ForApply)
 	if err != nil {
-		return fmt.Errorf("apply credentials of env %s: %w", env.Name, err)
+		return fmt.Errorf("apply credentials of env %s: %w", e.env.Name, err)
 	}
 	steps := make([]project.Step, len(memo.Plan.Members))
 	for i, name := range memo.Plan.Members {
@@ -109,16 +201,12 @@ func (st *Stage) endGroup(ctx context.Context, in ApplyInput, env project.Env, m
 	if err != nil {
 		return err
 	}
+	e.at().mark(ctx, memo.Plan, memo.Commit, "", &planned.Target)
 	outcome, _, err := driver.(engine.Grouper).RecoverGroup(ctx, planned) //nolint:forcetypeassert // every driver of the stage has groups, or none
-	if err != nil {
-		return err
+	for _, m := range outcome.Members {
+		e.in.say("an earlier apply of %s is ended: %s", m.Member, strings.TrimSuffix(string(m.Status)+": "+m.Error, ": "))
 	}
-	if in.Progress != nil {
-		for _, m := range outcome.Members {
-			in.Progress(fmt.Sprintf("an earlier apply of %s is ended: %s", m.Member, strings.TrimSuffix(string(m.Status)+": "+m.Error, ": ")))
-		}
-	}
-	return nil
+	return errors.Join(err, outcome.Fault)
 }
 
 // stepOf is the step that plans a member.

@@ -89,7 +89,7 @@ func (ex *execution) stepGroup(ctx context.Context, g *GroupPlan) error {
 }
 
 func (ex *execution) applyGroup(ctx context.Context, g *GroupPlan) error {
-	grouper, plan, err := ex.groupPlan(g)
+	grouper, plan, err := ex.groupPlan(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func unchanged(g *GroupPlan) engine.GroupOutcome {
 }
 
 // groupPlan is the saved plan of a group with the apply credentials and this checkout.
-func (ex *execution) groupPlan(g *GroupPlan) (engine.Grouper, engine.PlannedGroup, error) {
+func (ex *execution) groupPlan(ctx context.Context, g *GroupPlan) (engine.Grouper, engine.PlannedGroup, error) {
 	grouper, can := ex.driver.(engine.Grouper)
 	if !can {
 		return nil, engine.PlannedGroup{}, fmt.Errorf("applying %s: the driver that applies has no groups", g)
@@ -145,6 +145,7 @@ func (ex *execution) groupPlan(g *GroupPlan) (engine.Grouper, engine.PlannedGrou
 	}
 	plan, err := ex.planInput().savedGroup(g, steps, ex.credentials)
 	if err == nil {
+		ex.groupsOf(ex.in.Site, ex.in.Member, ex.apply.Policy.Env.Name).mark(ctx, g, ex.apply.State.Commit, ex.apply.Token, &plan.Target)
 		plan.Target.Memo, err = json.Marshal(groupMemo{Member: ex.in.Member, Commit: ex.apply.State.Commit, Plan: g})
 	}
 	return grouper, plan, err
@@ -243,7 +244,7 @@ func groupEnd(o engine.GroupOutcome, m engine.MemberOutcome) run.Outcome {
 
 // recoverGroup settles a group of which nobody of this process saw the end.
 func (ex *execution) recoverGroup(ctx context.Context, g *GroupPlan) error {
-	grouper, plan, err := ex.groupPlan(g)
+	grouper, plan, err := ex.groupPlan(ctx, g)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ type PlanInput struct {
 	RunDir   string
 	Progress func(line string) // nil for none
 
+	// Open are members that are not planned, and whose outputs are not read.
+	Open openGroups
+
 	trees *trees
 	apart []project.Root // declared roots whose states must stay as they are
 	// KeepTrees leaves the members' worktrees for an apply to take over what the
@@ -214,6 +217,9 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 		if step.RootOf() == "" {
 			continue
 		}
+		if err := in.Open.of(memberName(c, step)); err != nil {
+			return nil, err
+		}
 		target, err := in.target(step, nil, credentials)
 		if err != nil {
 			return nil, err
@@ -272,6 +278,9 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 		return p.planGates(m)
 	case m.step.RootOf() == "":
 		return refuseStep(m.step)
+	}
+	if err := p.in.Open.of(m.name); err != nil {
+		return err
 	}
 	for _, read := range m.outputReads() {
 		if err := p.outputErr[read.Component]; err != nil {

@@ -1,7 +1,9 @@
 package usecase
 
 import (
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
@@ -90,6 +92,31 @@ func (p *PlanSet) NothingDue() bool {
 		}
 	}
 	return true
+}
+
+// open are the marks of groups that kept members from being planned.
+func (p *PlanSet) open() []string {
+	var marks []string
+	for _, m := range p.Members {
+		if o, is := errors.AsType[openGroupError](m.cause); is {
+			marks = withNew(marks, []string{o.mark})
+		}
+	}
+	slices.Sort(marks)
+	return marks
+}
+
+// whyOpen says what has to be done about them, once for all members of each.
+func (p *PlanSet) whyOpen() string {
+	var said []string
+	for _, u := range p.Units {
+		if m := p.Members[u.Member]; m != nil {
+			if _, is := errors.AsType[openGroupError](m.cause); is {
+				said = withNew(said, []string{m.Error})
+			}
+		}
+	}
+	return strings.Join(said, "\n")
 }
 
 // holes are the members that read what has no value yet.

@@ -43,6 +43,8 @@ func (*unended) ApplyGroup(context.Context, engine.PlannedGroup, engine.Sink) (e
 	panic("not asked for")
 }
 
+func (*unended) Forget(engine.UnendedGroup) error { panic("not asked for") }
+
 type ownKeys struct{}
 
 func (ownKeys) For(context.Context, engine.Repo, string, CredentialKind) ([]string, error) {

@@ -28,7 +28,13 @@ func (st *Stage) Resume(ctx context.Context, in ApplyInput, a *Apply) (*Apply, e
 		if err != nil {
 			return nil, err
 		}
+		if err := st.forgetGroups(ctx, in, a, checkout); err != nil {
+			return nil, err
+		}
 		if err := st.recoverSteps(ctx, in, a, checkout); err != nil {
+			return nil, err
+		}
+		if err := st.stopBehindGroups(ctx, in, a, checkout); err != nil {
 			return nil, err
 		}
 		if plans {
@@ -68,6 +74,39 @@ func (p *Pass) planGone(member string) bool {
 	}
 	_, err := os.Stat(planned.File)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// forgetGroups leaves out of what is recovered what somebody said is right as it is.
+func (st *Stage) forgetGroups(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout) error {
+	proj, err := findProject(checkout.Workspace, in.Member)
+	if err != nil {
+		return err
+	}
+	ends, err := st.groupEnds(ctx, in, a.Policy.Env, proj)
+	if err != nil {
+		return err
+	}
+	return ends.forgetReleased()
+}
+
+// stopBehindGroups ends what the run may still apply where a group that another run
+// applied meanwhile left its members without their states (soundness I12).
+func (st *Stage) stopBehindGroups(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout) error {
+	proj, err := findProject(checkout.Workspace, in.Member)
+	if err != nil {
+		return err
+	}
+	open, err := st.endGroups(ctx, in, a.Policy.Env, proj, a.Token)
+	if err != nil {
+		return err
+	}
+	p := a.current()
+	for _, name := range p.State.Order {
+		if why := open.of(name); why != nil && !p.State.Members[name].Status.Final() {
+			p.State.Halt("superseded: " + why.Error())
+		}
+	}
+	return nil
 }
 
 // recoverSteps settles what ended while nobody of this process looked.

@@ -154,6 +154,7 @@ func (r *rollout) applyGroup(ctx context.Context, one *plannedGroup) (engine.Gro
 		plan.Target.Members[i].Target.Secrets = one.secrets[i]
 	}
 	plan.Target.Ready = d.lease.Live
+	d.groupsOf(d.in.Site, d.in.Member, d.in.Env).mark(ctx, g, d.in.Commit, "", &plan.Target)
 	d.say("applying %s", g)
 	outcome, err := grouper.ApplyGroup(context.WithoutCancel(ctx), plan, func(line string) { d.say("%s: %s", g.ID, line) })
 	if !outcome.Unknown {

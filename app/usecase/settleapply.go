@@ -67,8 +67,24 @@ func (s *Settler) due(ctx context.Context, site *Site, t target, member string) 
 			return true, nil
 		}
 		return s.gateOpened(ctx, site, run.Apply)
+	case report.PlanFailed:
+		return s.groupsEnded(ctx, site, t.prefix, run.Apply)
 	}
 	return false, nil
+}
+
+// groupsEnded tells that only groups kept an apply from being planned, and that they
+// ended or were released.
+func (s *Settler) groupsEnded(ctx context.Context, site *Site, prefix string, a *Apply) (bool, error) {
+	if len(a.Open) == 0 {
+		return false, nil
+	}
+	snap, err := site.snapshot(ctx)
+	if err != nil {
+		return false, err
+	}
+	groups, err := readGroups(snap, prefix, a.Report.Env)
+	return !slices.ContainsFunc(a.Open, func(mark string) bool { return mark == "" || groups.IsOpen(mark) }), err
 }
 
 // Ready refuses an apply that is not to be made now. One of a commit whose merge is

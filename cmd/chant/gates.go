@@ -28,6 +28,13 @@ func (c *revokeCmd) Run(ctx context.Context, h *cli.Host) error {
 	return cli.Revoke(ctx, h, c.RevokeOptions)
 }
 
+type unlockCmd struct{ cli.UnlockOptions }
+
+// Run implements the command.
+func (c *unlockCmd) Run(ctx context.Context, h *cli.Host) error {
+	return cli.Unlock(ctx, h, c.UnlockOptions)
+}
+
 type gatesCmd struct{ cli.GatesOptions }
 
 // Run implements the command.

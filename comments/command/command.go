@@ -40,6 +40,7 @@ type Command struct {
 	Digest digest.Digest
 	Head   string // plan <sha>: 40 or 64 hex digits, lower case; else ""
 	Member string // explain <member>; else ""
+	Mark   string // unlock <mark>, that of a group's apply; else ""
 	Line   int    // 1-based line of the body
 	Raw    string // the line as typed, without surrounding space and HTML comments
 }
@@ -68,6 +69,7 @@ const (
 
 var (
 	nameWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
+	markWord = regexp.MustCompile(`^[0-9a-f]{12}$`)
 	fullSHA  = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
@@ -172,6 +174,12 @@ func (c *Command) read(args []string) (why string) {
 		}
 		c.Member = strings.Join(args, "")
 		return ""
+	case Unlock:
+		if len(args) == 1 && markWord.MatchString(args[0]) {
+			c.Mark = args[0]
+			return ""
+		}
+		return extra(args)
 	default:
 		return extra(args)
 	}

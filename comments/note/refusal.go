@@ -32,6 +32,7 @@ const (
 	PlanMoved        Kind = "plan-moved"        // the plan changed after review
 	TargetMoved      Kind = "target-moved"      // the target changed while applying
 	LeaseHeld        Kind = "lease-held"        // another apply runs
+	NoSuchGroup      Kind = "no-such-group"     // unlock of a group that is not open
 	HolderAlive      Kind = "holder-alive"      // unlock of a live holder
 	LedgerUnusable   Kind = "ledger-unusable"   // diverged, rewound or out of reach
 	Declaration      Kind = "declaration"       // invalid: see Problems
@@ -219,6 +220,8 @@ func (r Refused) explainSystem() (what, next string) {
 			s += ", since " + r.Since.UTC().Format("2006-01-02 15:04") + " UTC"
 		}
 		return s + ".", "It starts by itself when that one ends. If the holder is gone for good, an administrator comments " + Inline("chant unlock") + "."
+	case NoSuchGroup:
+		return "Not unlocked: no apply of a group is open by the name " + nameList(r.Names, 1) + ".", "It ended by itself, or was unlocked before. " + Inline("chant apply") + " carries on."
 	case HolderAlive:
 		return "Not unlocked: the holder " + Inline(r.Holder) + " still renews its lease.", "Wait for it, or stop it where it runs."
 	case LedgerUnusable:

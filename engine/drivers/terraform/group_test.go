@@ -117,6 +117,7 @@ func (s *site) planGroup(g *Grouper, t engine.GroupTarget) engine.PlannedGroup {
 	if len(p.Fallbacks) > 0 {
 		s.t.Fatalf("it fell back: %+v", p.Fallbacks)
 	}
+	marks(s.state, &p.Target)
 	return p
 }
 
@@ -193,6 +194,9 @@ func (s *site) noLeftovers() {
 		if entries, err := os.ReadDir(filepath.Join(s.state, dir)); err == nil && len(entries) > 0 {
 			s.t.Errorf("%s holds %v", dir, entries)
 		}
+	}
+	if s.marked() {
+		s.t.Error("the others are told of an apply that ended")
 	}
 	locks, err := filepath.Glob(filepath.Join(s.state, ".*.lock.info"))
 	if err != nil || len(locks) > 0 {

@@ -20,8 +20,10 @@ import (
 // The steps of an apply, after each of which a crash must lose nothing.
 const (
 	stepPulled  = "pulled"
+	stepBegun   = "begun" // the caller knows
 	stepApplied = "applied"
 	stepPushed  = "pushed" // one member's state
+	stepGiven   = "given"  // every member has its state, and nobody was told
 	stepDone    = "done"
 )
 
@@ -104,17 +106,22 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 	}
 	journal := grp.g.journal(p.Target)
 	if err == nil {
+		j.Unstarted = true
 		err = journal.begin(j)
 	}
 	if err != nil {
 		return engine.GroupOutcome{}, err
 	}
 	grp.g.passed(stepPulled)
+	if err := grp.begin(journal, &j); err != nil {
+		return engine.GroupOutcome{}, errors.Join(err, grp.drop(journal, j))
+	}
+	grp.g.passed(stepBegun)
 	started, res, err := grp.root.supervise(ctx, filepath.Join(p.Target.RunDir, applyDir), "", grp.withoutSecrets())
 	stopped, interrupted := errors.AsType[*exec.StoppedError](err)
 	switch {
 	case !started:
-		return engine.GroupOutcome{}, errors.Join(fmt.Errorf("applying the group %s: %w", p.Target.Group, err), journal.remove(), os.RemoveAll(grp.stateDir()))
+		return engine.GroupOutcome{}, errors.Join(fmt.Errorf("applying the group %s: %w", p.Target.Group, err), grp.drop(journal, j))
 	case errors.Is(err, exec.ErrRunning):
 		out := grp.unseen(p)
 		out.Fault = err
@@ -133,6 +140,34 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 		out.Fault = err
 	}
 	return out, nil
+}
+
+// begin tells the caller that it begins, and then the journal: from here on it may have
+// started.
+func (grp *group) begin(journal journal, j *journaled) error {
+	if grp.t.Begun != nil {
+		if err := grp.t.Begun(journal.path); err != nil {
+			return fmt.Errorf("applying the group %s: %w", grp.t.Group, err)
+		}
+	}
+	j.Unstarted = false
+	return journal.write(*j)
+}
+
+// drop ends the journal of an apply that was not started.
+func (grp *group) drop(journal journal, j journaled) error {
+	if err := grp.settled(); err != nil {
+		j.Unstarted = true
+		return errors.Join(err, journal.write(j))
+	}
+	return errors.Join(journal.remove(), os.RemoveAll(grp.stateDir()))
+}
+
+func (grp *group) settled() error {
+	if grp.t.Settled == nil {
+		return nil
+	}
+	return grp.t.Settled()
 }
 
 func orNone(out *engine.GroupOutcome) engine.GroupOutcome {

@@ -69,8 +69,16 @@ func actAsGroupServer(path string) error {
 		}
 		s.After--
 	}
+	marks(s.State, &s.Planned.Target)
 	_, err = g.ApplyGroup(ctx, s.Planned, nil)
 	return err
+}
+
+// marks has an apply be known by a file for as long as others have to know of it.
+func marks(state string, t *engine.GroupTarget) {
+	mark := filepath.Join(state, "mark")
+	t.Begun = func(journal string) error { return os.WriteFile(mark, []byte(journal), 0o600) }
+	t.Settled = func() error { return os.RemoveAll(mark) }
 }
 
 // groupServer runs an apply in a process of its own.
@@ -124,9 +132,11 @@ func TestAGroupsApplyThatIsKilledAtAnyStepIsEndedByTheNextServer(t *testing.T) {
 		found bool
 	}{
 		"after the pull, before the apply": {stepPulled, 0, false},
+		"after the caller knew of it":      {stepBegun, 0, false},
 		"after the apply":                  {stepApplied, 0, true},
 		"between two pushes":               {stepPushed, 0, true},
 		"after the last push":              {stepPushed, 1, true},
+		"when all have their states":       {stepGiven, 0, true},
 		"after all":                        {stepDone, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,10 +147,13 @@ func TestAGroupsApplyThatIsKilledAtAnyStepIsEndedByTheNextServer(t *testing.T) {
 			target.Members[1].Target.Vars["names"] = s.decode(`["one"]`)
 			p := s.planGroup(g, target)
 			killed(t, s.groupServer(p, tc.step, tc.after))
+			if _, err := os.Stat(filepath.Join(s.state, "mark")); (err == nil) != (tc.step != stepPulled && tc.step != stepDone) {
+				t.Errorf("the others know of it: %v", err)
+			}
 			// The locks outlive the server, so nobody comes between.
 			if binary, err := tool(); err != nil {
 				t.Fatal(err)
-			} else if tc.step != stepDone {
+			} else if tc.step != stepDone && tc.step != stepGiven {
 				out, err := osexec.Command(binary, "-chdir="+filepath.Join(s.checkout, "roots/net"), "plan", "-input=false").CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "state lock") {
 					t.Errorf("a plan of net beside it: %v, %s", err, out)
@@ -346,6 +359,9 @@ func TestAPartThatCantBePushedIsKeptAndNamed(t *testing.T) {
 	out := s.applyGroup(g, p)
 	if statuses(out) != "net applied, app partial" || !strings.Contains(out.Error, "app was applied, but its state can't be stored") {
 		t.Fatalf("%s: %s", statuses(out), out.Error)
+	}
+	if _, _, err := g.RecoverGroup(t.Context(), p); err == nil || !strings.Contains(err.Error(), "kept") || !s.marked() {
+		t.Errorf("the others are to know as long as the state is in a file: %v, %v", err, s.marked())
 	}
 	if got := s.stateOf("app"); !digest.Equal(got, s.decode(foreign)) {
 		t.Errorf("the other state was overwritten: %s", got)

@@ -32,6 +32,12 @@ type journaled struct {
 	Joined digest.Value `json:"joined,omitzero"`
 	// Ended says how the apply ended, with Joined.
 	Ended ended `json:"ended"`
+	// Unstarted: nothing was applied yet. Given: every member has its state. Kept: every
+	// member has it but those of which it is in a file. With either nothing but that is
+	// left to do, and the states are left out.
+	Unstarted bool `json:"unstarted,omitempty"`
+	Given     bool `json:"given,omitempty"`
+	Kept      bool `json:"kept,omitempty"`
 }
 
 type journaledMember struct {
@@ -97,6 +103,21 @@ func (g *Grouper) Unended() ([]engine.UnendedGroup, error) {
 		}
 	}
 	return out, nil
+}
+
+// released is where the journals are that somebody's word made void.
+func (g *Grouper) released() string { return filepath.Join(g.d.cfg.StateDir, "groups-released") }
+
+// Forget implements engine.Grouper.
+func (g *Grouper) Forget(u engine.UnendedGroup) error {
+	err := os.MkdirAll(g.released(), 0o700)
+	if err == nil {
+		err = os.Rename(u.Journal, filepath.Join(g.released(), filepath.Base(u.Journal)))
+	}
+	if err != nil {
+		return fmt.Errorf("putting the journal of a group aside: %w", err)
+	}
+	return nil
 }
 
 // begin writes it for the first time. Without it nothing may be applied, and people are

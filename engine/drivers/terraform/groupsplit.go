@@ -44,11 +44,11 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 			return engine.GroupOutcome{}, err
 		}
 	}
-	out, err := grp.split(ctx, p, j)
+	out, kept, err := grp.split(ctx, p, j)
 	if err != nil {
 		return engine.GroupOutcome{}, err
 	}
-	return out, grp.finish(p, out)
+	return out, grp.finish(p, j, &out, kept)
 }
 
 // unseen is the outcome of an apply of whose end nothing is known.
@@ -105,13 +105,13 @@ func (grp *group) readState() (digest.Value, error) {
 	return digest.Decode(text)
 }
 
-// split pushes the parts, one member after the other.
-func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled) (engine.GroupOutcome, error) {
+// split pushes the parts, one member after the other. anyKept: a part is in a file.
+func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled) (out engine.GroupOutcome, anyKept bool, err error) {
 	parts, err := states.Split(j.Joined, j.joinable())
 	if err != nil {
-		return engine.GroupOutcome{}, fmt.Errorf("after the apply of the group %s, whose journal is %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
+		return engine.GroupOutcome{}, false, fmt.Errorf("after the apply of the group %s, whose journal is %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
 	}
-	out := engine.GroupOutcome{Unknown: !j.Ended.Seen, Error: grp.readable(j.Ended.Said)}
+	out = engine.GroupOutcome{Unknown: !j.Ended.Seen, Error: grp.readable(j.Ended.Said)}
 	for i, m := range grp.members {
 		part := parts[m.id]
 		one := engine.MemberOutcome{
@@ -123,16 +123,17 @@ func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled)
 		}
 		kept, err := grp.store(ctx, m, j.Members[i].State, part)
 		if err != nil {
-			return engine.GroupOutcome{}, err
+			return engine.GroupOutcome{}, false, err
 		}
 		if kept != "" {
+			anyKept = true
 			one.Status, one.Error, one.Outputs = report.OutcomePartial, kept, nil
 			out.Error = strings.TrimPrefix(out.Error+"\n"+kept, "\n")
 		}
 		out.Members = append(out.Members, one)
 		grp.g.passed(stepPushed)
 	}
-	return out, nil
+	return out, anyKept, nil
 }
 
 // memberStatus is how a member ended, by what became of its changes.
@@ -207,20 +208,49 @@ func (grp *group) store(ctx context.Context, m *member, pulled, part digest.Valu
 // outcomeFile holds how a group ended once every part is stored or kept.
 const outcomeFile = "outcome.json"
 
-// finish notes the outcome, without its outputs, and ends the journal.
-func (grp *group) finish(p engine.PlannedGroup, out engine.GroupOutcome) error {
+// finish notes the outcome, without its outputs, and ends the journal, or what of it has
+// to wait: whoever the caller can't tell yet that every member has its state, which is
+// the outcome's fault, and a state in a file.
+func (grp *group) finish(p engine.PlannedGroup, j journaled, out *engine.GroupOutcome, kept bool) error {
 	text, err := json.Marshal(out)
 	if err == nil {
 		err = writeDurably(filepath.Join(grp.t.RunDir, outcomeFile), text)
 	}
 	if err == nil {
-		err = errors.Join(grp.g.journal(p.Target).remove(), os.RemoveAll(grp.stateDir()))
+		rest := journaled{Group: j.Group, RunDir: j.RunDir, Memo: j.Memo, Given: !kept, Kept: kept}
+		err = errors.Join(grp.g.journal(p.Target).write(rest), os.RemoveAll(grp.stateDir()))
+	}
+	if err == nil && !kept {
+		grp.g.passed(stepGiven)
+		if fault := grp.settled(); fault != nil {
+			out.Fault = errors.Join(out.Fault, fault)
+			return nil
+		}
+		err = grp.g.journal(p.Target).remove()
 	}
 	if err != nil {
 		return fmt.Errorf("ending the apply of the group %s: %w", grp.t.Group, err)
 	}
 	grp.g.passed(stepDone)
 	return nil
+}
+
+// endRest does what was left to do once every member had its state, or a file holds it.
+func (grp *group) endRest(ctx context.Context, p engine.PlannedGroup, j journaled) error {
+	if j.Kept {
+		if err := grp.each(func(m *member) error {
+			if err := m.w.init(ctx, nil); err != nil {
+				return err
+			}
+			return m.w.unpushed(ctx)
+		}); err != nil {
+			return err
+		}
+	}
+	if err := grp.settled(); err != nil {
+		return err
+	}
+	return grp.g.journal(p.Target).remove()
 }
 
 // RecoverGroup implements engine.Grouper. It waits for an apply that still runs;
@@ -237,7 +267,8 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	if err != nil && !notStarted {
 		return engine.GroupOutcome{}, true, fmt.Errorf("recovering the apply of the group %s: %w", p.Target.Group, err)
 	}
-	gone := notStarted && begun && isGone(p.File)
+	rest := j.Given || j.Kept
+	gone := notStarted && begun && !rest && !j.Unstarted && isGone(p.File)
 	if gone && j.Joined.IsAbsent() {
 		return engine.GroupOutcome{}, true, engine.Tell(fmt.Errorf("the files of an apply of the group %s are gone, so what it applied can't be told; the states before it are in the journal %s", p.Target.Group, g.journal(p.Target).path))
 	}
@@ -247,9 +278,18 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	}
 	defer grp.close()
 	switch {
+	case rest:
+		if err := grp.endRest(ctx, p, j); err != nil {
+			return engine.GroupOutcome{}, true, err
+		}
+		out, err := grp.noted(ctx, p)
+		return out, true, err
 	case notStarted && !gone:
 		err := grp.each(func(m *member) error { return m.w.releaseAll(ctx) })
-		return engine.GroupOutcome{}, false, errors.Join(err, g.journal(p.Target).remove(), os.RemoveAll(grp.stateDir()))
+		if begun && err == nil {
+			err = grp.drop(g.journal(p.Target), j)
+		}
+		return engine.GroupOutcome{}, false, err
 	case !begun:
 		out, err := grp.noted(ctx, p)
 		return out, true, err

@@ -1,0 +1,139 @@
+package usecase
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/record"
+)
+
+// groupsAt is where the open groups of one environment stand on a ledger.
+type groupsAt struct {
+	st          *Stage
+	site        *Site
+	prefix, env string
+}
+
+func (st *Stage) groupsOf(site *Site, member, env string) groupsAt {
+	return groupsAt{st, site, prefixOf(member), env}
+}
+
+func readGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error) {
+	data, found, err := snap.Read(record.GroupsPath(prefix, env))
+	if err != nil || !found {
+		return record.Groups{Env: env}, err
+	}
+	return record.ParseGroups(data)
+}
+
+// read is the record as the remote has it now.
+func (at groupsAt) read(ctx context.Context) (record.Groups, error) {
+	snap, err := at.site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return record.Groups{}, err
+	}
+	return readGroups(snap, at.prefix, at.env)
+}
+
+// change makes a move of the record. It returns when the remote has it.
+func (at groupsAt) change(ctx context.Context, message string, move func(*record.Groups) (changed bool)) error {
+	return landed(at.site.Ledger.Update(ctx, message, func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		groups, err := readGroups(snap, at.prefix, at.env)
+		if err != nil || !move(&groups) {
+			return nil, err
+		}
+		return []ledger.File{{Path: record.GroupsPath(at.prefix, at.env), Content: groups.JSON()}}, nil
+	}))
+}
+
+// mark has everybody see the apply of a group from before it starts until its members
+// have their states: what it makes meanwhile is known to this machine alone. What ends it
+// after a crash takes the mark away too, by the same name.
+func (at groupsAt) mark(ctx context.Context, g *GroupPlan, commit, run string, t *engine.GroupTarget) {
+	ctx = context.WithoutCancel(ctx)
+	t.Begun = func(journal string) error {
+		machine, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("naming this machine: %w", err)
+		}
+		err = at.change(ctx, "Group apply begins", func(groups *record.Groups) bool {
+			return groups.Begin(record.OpenGroup{
+				ID: g.mark(), Group: g.ID, Members: g.Members, Commit: commit, Run: run,
+				Machine: machine, Journal: journal, StartedAt: gate.Timestamp(at.st.Now()),
+			})
+		})
+		if err != nil {
+			return fmt.Errorf("noting on the ledger that the apply of %s begins: %w", g, err)
+		}
+		return nil
+	}
+	t.Settled = func() error {
+		err := at.change(ctx, "Group apply ended", func(groups *record.Groups) bool { return groups.End(g.mark()) })
+		if err != nil {
+			return fmt.Errorf("noting on the ledger that the apply of %s ended: %w", g, err)
+		}
+		return nil
+	}
+}
+
+// mark is the word by which everybody names the apply of the group: the name of its
+// run's directory is of this apply alone.
+func (g *GroupPlan) mark() string {
+	sum := sha256.Sum256([]byte(filepath.Base(g.RunDir)))
+	return hex.EncodeToString(sum[:6])
+}
+
+// openGroups are why members can't be planned or applied: an apply of a group that they
+// are in did not give them their states, and nothing here can end it.
+type openGroups map[string]error
+
+// openGroupError is the reason, typed: the mark is what has to go before.
+type openGroupError struct {
+	error
+
+	mark string
+}
+
+func (o openGroupError) Unwrap() error { return o.error }
+
+// add has all members of a group wait.
+func (o openGroups) add(members []string, mark string, why error) {
+	for _, name := range members {
+		if o[name] == nil {
+			o[name] = openGroupError{why, mark}
+		}
+	}
+}
+
+// of is why one of the members waits, nil when none does.
+func (o openGroups) of(members ...string) error {
+	for _, name := range members {
+		if o[name] != nil {
+			return o[name]
+		}
+	}
+	return nil
+}
+
+// openElsewhere is what people are told of a mark whose journal is not here.
+func openElsewhere(o record.OpenGroup, env string) error {
+	return refusef("%s is neither planned nor applied in %s: an apply of it at commit %s%s, begun %s on %s, is not seen to have ended, and what it made is in no state. "+
+		"Its journal is %s of that machine. Start chant there again, on the same files, and it ends by itself. "+
+		"If the machine or those files are gone for good, compare the state of each of these roots with what exists, import what is missing, "+
+		"and then have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)",
+		o, env, short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, o.ID)
+}
+
+func inRun(token string) string {
+	if token == "" {
+		return ""
+	}
+	return ", run " + short(token)
+}

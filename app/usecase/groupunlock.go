@@ -1,0 +1,90 @@
+package usecase
+
+import (
+	"context"
+	"strings"
+
+	"github.com/chant-bot/chant/engine/drivers/lease"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/record"
+)
+
+// UnlockedGroup is a group that was open.
+type UnlockedGroup struct {
+	Env, Member string // Member is that of the workspace
+	Group       record.OpenGroup
+}
+
+// UnlockGroup takes the mark of a group away on somebody's word that the states of its
+// members are right as they are. Its journal, wherever it is, is void from then on. The
+// error is *lease.Held while somebody holds the environment, and a Refusal where no group
+// is open by that name.
+func (st *Stage) UnlockGroup(ctx context.Context, site *Site, mark, by, url string) (UnlockedGroup, error) {
+	snap, err := site.Ledger.Snapshot(ctx)
+	if err != nil {
+		return UnlockedGroup{}, err
+	}
+	found, ok, err := findGroup(snap, "", "", mark)
+	if err != nil {
+		return UnlockedGroup{}, err
+	}
+	if !ok {
+		return UnlockedGroup{}, noGroup(mark)
+	}
+	_, err = st.leased(ctx, site, found.Env, found.Member, func(*lease.Lease) (*Apply, error) {
+		was := false
+		err := st.groupsOf(site, found.Member, found.Env).change(ctx, "Group unlocked", func(groups *record.Groups) bool {
+			was = groups.Release(mark, by, gate.Timestamp(st.Now()), url)
+			return was
+		})
+		if err == nil && !was {
+			err = noGroup(mark) // it ended meanwhile
+		}
+		return nil, err
+	})
+	return found, err
+}
+
+func noGroup(mark string) error {
+	return refusef("no apply of a group is open by the name %s; it ended by itself, or was unlocked before", mark)
+}
+
+// findGroup looks for an open group in every environment of a project and of the members
+// below it.
+func findGroup(snap *ledger.Snapshot, prefix, member, mark string) (UnlockedGroup, bool, error) {
+	files, err := snap.List(prefix + record.GroupsDir)
+	if err != nil {
+		return UnlockedGroup{}, false, err
+	}
+	for _, file := range files {
+		data, _, err := snap.Read(prefix + record.GroupsDir + file)
+		if err != nil {
+			return UnlockedGroup{}, false, err
+		}
+		groups, err := record.ParseGroups(data)
+		if err != nil {
+			return UnlockedGroup{}, false, err
+		}
+		for _, o := range groups.Open {
+			if o.ID == mark {
+				return UnlockedGroup{Env: groups.Env, Member: member, Group: o}, true, nil
+			}
+		}
+	}
+	dirs, err := snap.List(prefix + "_members")
+	if err != nil {
+		return UnlockedGroup{}, false, err
+	}
+	for _, dir := range dirs {
+		name, isDir := strings.CutSuffix(dir, "/")
+		if !isDir {
+			continue
+		}
+		found, ok, err := findGroup(snap, prefix+"_members/"+dir, strings.TrimPrefix(member+"/"+name, "/"), mark)
+		if ok || err != nil {
+			return found, ok, err
+		}
+	}
+	return UnlockedGroup{}, false, nil
+}

@@ -1,0 +1,122 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Groups are the applies of groups of an environment that did not give every member
+// its state yet, as far as everybody can see: what they made is known to one machine
+// alone, and a plan of a member made elsewhere would make it again (soundness I12).
+type Groups struct {
+	Version  int             `json:"version"`
+	Env      string          `json:"env"`
+	Open     []OpenGroup     `json:"open"`
+	Released []ReleasedGroup `json:"released,omitempty"` // all there were: a machine may come back any time later
+}
+
+// OpenGroup is one of them.
+type OpenGroup struct {
+	ID      string   `json:"id"` // a word
+	Group   string   `json:"group"`
+	Members []string `json:"members"`
+	Commit  string   `json:"commit"`
+	// Run is the token of the apply's attempt, "" where it has none.
+	Run string `json:"run,omitempty"`
+	// Machine and Journal say where what ends it is, for people.
+	Machine   string `json:"machine"`
+	Journal   string `json:"journal"`
+	StartedAt string `json:"startedAt"`
+}
+
+// ReleasedGroup is one that somebody answers for: the members' states are right as
+// they are, and its journal is void.
+type ReleasedGroup struct {
+	OpenGroup
+
+	ReleasedBy string `json:"releasedBy"`
+	ReleasedAt string `json:"releasedAt"`
+	URL        string `json:"url,omitempty"` // where they said so
+}
+
+// GroupsPath is where the groups of an environment stand.
+func GroupsPath(prefix, env string) string { return prefix + GroupsDir + envSegment(env) + ".json" }
+
+// GroupsDir is where those of all environments stand, below a prefix.
+const GroupsDir = "_groups/"
+
+// Begin adds a group; changed is false for one that is there.
+func (g *Groups) Begin(one OpenGroup) (changed bool) {
+	if g.index(one.ID) >= 0 {
+		return false
+	}
+	g.Open = append(g.Open, one)
+	return true
+}
+
+// End takes a group out; changed is false for one that is not there.
+func (g *Groups) End(id string) (changed bool) {
+	i := g.index(id)
+	if i < 0 {
+		return false
+	}
+	g.Open = slices.Delete(g.Open, i, i+1)
+	return true
+}
+
+// Release ends a group by somebody's word; found is false for one that is not open.
+func (g *Groups) Release(id, by, at, url string) (found bool) {
+	i := g.index(id)
+	if i < 0 {
+		return false
+	}
+	g.Released = append(g.Released, ReleasedGroup{OpenGroup: g.Open[i], ReleasedBy: by, ReleasedAt: at, URL: url})
+	return g.End(id)
+}
+
+// IsOpen tells that a group is open.
+func (g *Groups) IsOpen(id string) bool { return g.index(id) >= 0 }
+
+// WasReleased tells that somebody released a group.
+func (g *Groups) WasReleased(id string) bool {
+	return slices.ContainsFunc(g.Released, func(r ReleasedGroup) bool { return r.ID == id })
+}
+
+func (g *Groups) index(id string) int {
+	return slices.IndexFunc(g.Open, func(o OpenGroup) bool { return o.ID == id })
+}
+
+// String names a group, for people.
+func (o OpenGroup) String() string {
+	return fmt.Sprintf("the group of %s", strings.Join(o.Members, ", "))
+}
+
+// JSON is the record as stored: 2 spaces, final LF, no null lists.
+func (g Groups) JSON() []byte {
+	g.Version = Version
+	if g.Open == nil {
+		g.Open = []OpenGroup{}
+	}
+	return encode(g)
+}
+
+// ParseGroups reads the groups of an environment.
+func ParseGroups(data []byte) (Groups, error) {
+	var g Groups
+	if err := decode(data, &g, "open"); err != nil {
+		return Groups{}, fmt.Errorf("reading open groups: %w", err)
+	}
+	err := errors.Join(version(g.Version), named("env", g.Env))
+	for _, o := range g.Open {
+		err = errors.Join(err, named("id", o.ID))
+		if len(o.Members) == 0 {
+			err = errors.Join(err, fmt.Errorf("group %s: members: missing", o.ID))
+		}
+	}
+	if err != nil {
+		return Groups{}, fmt.Errorf("reading open groups: %w", err)
+	}
+	return g, nil
+}
