@@ -21,6 +21,12 @@ GITHUB_API := .tools/github-api/node_modules
 GITEA := .cache/bin/gitea
 export PATH := $(PATH):$(CURDIR)/.cache/bin
 
+# Of these only what the slow lane adds is run by it: the rest is make test's.
+ADDED = app app/httpd engine/drivers/terraform
+ADDED_TESTS = $(shell sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' $(ADDED:%=%/*_e2e_test.go))
+EMPTY :=
+SPACE := $(EMPTY) $(EMPTY)
+
 # Left out of the race tests: what drives other processes, where it is their time
 # that is multiplied and their races it cannot see, and what measures speed.
 UNRACED = /(cmd/chant|app/bench|app/conformance|app/soundness|engine/drivers/terraform)$$
@@ -51,7 +57,8 @@ conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, Gi
 
 .PHONY: e2e
 e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the longest journeys; the demos
-	$(GO) test -tags e2e -timeout 30m ./app/soundness ./app/demo ./app/mutants ./engine/model ./app/gitea ./app/httpd ./engine/drivers/terraform ./webhooks/... ./forges/forgejo ./cmd/chant
+	$(GO) test -tags e2e -timeout 30m -run '^($(subst $(SPACE),|,$(ADDED_TESTS)))$$' $(ADDED:%=./%)
+	$(GO) test -tags e2e -timeout 40m ./app/soundness ./app/demo ./app/mutants ./engine/model ./app/gitea ./webhooks/... ./forges/forgejo ./cmd/chant
 
 .PHONY: check
 check: format vet lint race ## Format, vet, lint and race tests

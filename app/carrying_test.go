@@ -46,42 +46,13 @@ func (w *world) merge(pr *forgetest.Pull) string {
 	return merge
 }
 
-// afterDecision makes a commit green and returns once its apply was decided, as
-// the read of the approver's permission tells, and before its first step: the
-// attempt is pushed in between.
-func (w *world) afterDecision(merge string) {
-	w.t.Helper()
-	reads := func() (n int) {
-		for path, count := range w.Forge.Requests() {
-			if strings.Contains(path, "collaborators") {
-				n += count
-			}
-		}
-		return n
-	}
-	before := reads()
-	w.green(merge)
-	for reads() <= before && w.ctx.Err() == nil {
-	}
-}
-
-func collaborators() forgetest.Match {
-	return forgetest.Match{Method: "GET", Path: "/collaborators/"}
-}
-
-func TestAReadThatFailsOnceBeforeTheFirstStepDelaysTheApplyOnly(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	defer w.serve()()
-	pr := w.propose("wider", "app", "listens in", "serves")
-	w.approved(pr, "pr-1")
-	w.afterDecision(w.merge(pr))
-	w.Forge.Faults.Fail(collaborators(), 502, 1)
-	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
-	w.holds("app", "service", "serves 10.0.0.0/16")
-	if left, _ := filepath.Glob(filepath.Join(w.Dir, "server", "runs", "apply-*")); len(left) > 1 {
-		t.Errorf("directories of runs that are over: %v", left)
-	}
+// onceDecided are the reads of permissions from when an apply was decided, and not
+// before: its attempt is claimed then, and each is read again before the first step.
+func (w *world) onceDecided() forgetest.Match {
+	return forgetest.Match{Method: "GET", Path: "/collaborators/", When: func() bool {
+		_, err := w.Repo.ReadFile("chant/lifecycle", "_green-applies/prod.attempt.json")
+		return err == nil
+	}}
 }
 
 func TestACommitRevokedWhileTheServerWasDownStartsNoStep(t *testing.T) {
@@ -91,12 +62,9 @@ func TestACommitRevokedWhileTheServerWasDownStartsNoStep(t *testing.T) {
 	pr := w.propose("wider", "app", "listens in", "serves")
 	w.approved(pr, "pr-1")
 	merge := w.merge(pr)
-	w.afterDecision(merge)
-	w.Forge.Faults.Fail(collaborators(), 502, 0)
+	w.Forge.Faults.Fail(w.onceDecided(), 502, 0)
+	w.green(merge)
 	w.await("a try that failed", func() bool { return w.logged(`job failed.*kind=apply`) > 0 })
-	if _, err := w.Repo.ReadFile("chant/lifecycle", "_green-applies/prod.attempt.json"); err != nil {
-		t.Fatal("the apply had not been decided: ", err)
-	}
 	stop()
 	w.Forge.Faults.Clear()
 	if err := w.Repo.CreateTags(w.Alice, merge, "ci/revoked/"+merge); err != nil {
@@ -105,25 +73,6 @@ func TestACommitRevokedWhileTheServerWasDownStartsNoStep(t *testing.T) {
 	defer w.serve()()
 	w.awaitStatus(pr.Head(), "chant/apply", "pending", "was revoked")
 	w.holds("app", "service", "listens in 10.0.0.0/16")
-}
-
-func TestTheChangesOfACommitThatWaitsStayPartOfTheNext(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	defer w.serve()()
-	first := w.propose("net", "net", "10.0.0.0/16", "10.1.0.0/16")
-	w.awaitStatus(first.Head(), "chant/plan", "success", "planned")
-	w.green(w.merge(first))
-	w.awaitStatus(first.Head(), "chant/apply", "pending", "not covered")
-	second := w.proposeFiles("quiet", map[string]string{
-		"roots/app/main.tf": strings.ReplaceAll(w.main("roots/app/main.tf"), "listens in", "serves"),
-	})
-	w.approved(second, "pr-2")
-	merge := w.merge(second)
-	w.green(merge)
-	w.awaitStatus(second.Head(), "chant/apply", "pending", "not covered")
-	must(t)(w.Forge.As(w.Alice).Comment(second, w.approveLineOf(second, "green-"+merge[:12])))
-	w.await("net's change", func() bool { got, err := w.Applied("net", "network"); return err == nil && got == "10.1.0.0/16" })
 }
 
 // soundness I8: what nobody measured yet is measured from where recording began.

@@ -14,6 +14,13 @@ type Match struct {
 	Method string
 	// Path is a part of the path, such as "/statuses/".
 	Path string
+	// When tells whether it is time. It runs beside other requests, and may read the
+	// repository.
+	When func() bool
+}
+
+func (m Match) fits(r *http.Request) bool {
+	return (m.Method == "" || m.Method == r.Method) && strings.Contains(r.URL.Path, m.Path) && (m.When == nil || m.When())
 }
 
 // Faults scripts what goes wrong. Each fault is used up after its number of
@@ -199,7 +206,7 @@ func (x *Faults) take(r *http.Request) *requestFault {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i, f := range x.requests {
-		if f.Method != "" && f.Method != r.Method || !strings.Contains(r.URL.Path, f.Path) {
+		if !f.fits(r) {
 			continue
 		}
 		if f.left > 0 {
