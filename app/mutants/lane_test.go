@@ -41,7 +41,7 @@ func TestEveryMutantNamesTestsOfItsLane(t *testing.T) {
 func (m mutant) declares(t *testing.T, test *regexp.Regexp) bool {
 	t.Helper()
 	var files []string
-	for _, dir := range strings.Fields(m.killers) {
+	for dir := range strings.FieldsSeq(m.killers) {
 		found, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
