@@ -37,6 +37,9 @@ type Target struct {
 	// a state that is not proven to be that of Root.Workspace alone is refused
 	// before it is read or written (components decision 6).
 	Apart []project.Root `json:"-"`
+	// Made is called once the plan is saved and has only to be read, for whoever gets
+	// ready for it meanwhile; it does not block. nil is nobody.
+	Made func() `json:"-"`
 	// Destroy plans the end of everything in the state.
 	Destroy bool `json:"-"`
 	// Ready is asked right before the process that applies starts, which may be

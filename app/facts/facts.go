@@ -26,6 +26,7 @@ type Facts struct {
 	Said     store.Posts
 	Trail    store.Audit
 	Settings store.Settings
+	Subjects store.Subjects
 	Now      func() time.Time
 }
 
@@ -33,7 +34,8 @@ type Facts struct {
 func New(db *store.DB, now func() time.Time) *Facts {
 	return &Facts{
 		DB: db, Plans: store.NewPlans(db), Runs: store.NewRuns(db), Said: store.NewPosts(db),
-		Trail: store.NewAudit(db), Settings: store.NewSettings(db), Now: now,
+		Trail: store.NewAudit(db), Settings: store.NewSettings(db),
+		Subjects: store.NewSubjects(db), Now: now,
 	}
 }
 
@@ -96,6 +98,15 @@ func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head,
 		return nil, err
 	}
 	return f.keptAll(ctx, ids)
+}
+
+// Generation implements usecase.Facts.
+func (f *Facts) Generation(ctx context.Context, repo engine.Repo, s usecase.Subject) (int64, error) {
+	state, err := f.Subjects.Get(ctx, store.Subject{RepoKey: repo.Key(), Kind: store.SubjectKind(s.Kind), Name: s.Name})
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return state.Generation, err
 }
 
 // mostEarlier bounds how many earlier plans of a pull request are told apart from

@@ -58,7 +58,7 @@ func (w *settleWorker) Work(ctx context.Context, job *river.Job[SettleArgs]) err
 	if age := time.Since(job.CreatedAt); age < lockWait && otherBranch(site, state) {
 		return river.JobSnooze(lockWait - age)
 	}
-	open, err := w.settle(ctx, site, subject)
+	open, err := w.settle(ctx, site, state)
 	if err != nil {
 		return w.later(err)
 	}
@@ -81,7 +81,7 @@ func otherBranch(site *usecase.Site, state store.SubjectState) bool {
 	return state.Kind == store.SubjectBranch && state.Name != site.DefaultBranch && (state.Settled == 0 || !state.Open)
 }
 
-func (w *settleWorker) settle(ctx context.Context, site *usecase.Site, s store.Subject) (open bool, err error) {
+func (w *settleWorker) settle(ctx context.Context, site *usecase.Site, s store.SubjectState) (open bool, err error) {
 	switch s.Kind {
 	case store.SubjectBranch:
 		return w.Settler.SettleBranch(ctx, site, s.Name)
@@ -93,7 +93,7 @@ func (w *settleWorker) settle(ctx context.Context, site *usecase.Site, s store.S
 	if err != nil {
 		return false, err
 	}
-	return w.Settler.SettlePull(ctx, site, number)
+	return w.Settler.SettlePull(ctx, site, number, s.Generation)
 }
 
 // planWorker plans pull requests.
@@ -123,8 +123,10 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	if done == nil {
 		return nil
 	}
+	defer done.Wait()
 	logs.Add(ctx, slog.Int("plans", len(done.Plans)))
 	took := time.Since(start)
+	stored := w.Settler.HandOver(site.Repo, a.Number, done)
 	err = w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, done.BaseTip, done.Plans, done.Trust, func(tx *sql.Tx) error {
 		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(a.Number))); err != nil {
 			return err
@@ -132,6 +134,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 		_, err := river.JobCompleteTx[driver](ctx, tx, job)
 		return err
 	})
+	stored(err)
 	if err != nil { // it is made again
 		return err
 	}

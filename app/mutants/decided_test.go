@@ -10,4 +10,8 @@ var decided = []mutant{
 		name: "wave: it applies though a merge's approval fell", file: "app/usecase/pass.go",
 		old: "if !stands {", new: "if !stands && m.PR == nil {", killers: "./app/soundness", run: "TestAMainApprovalRevokedBetweenGatedWavesStopsTheLaterOnes",
 	},
+	{
+		name: "note: it goes by what was seen before another fact came", file: "app/usecase/seen.go",
+		old: "generation != given.generation+1", new: "generation == 0", killers: "./app/usecase", run: "TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame",
+	},
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
@@ -42,6 +43,9 @@ type PlanInput struct {
 	Paths    []string
 	RunDir   string
 	Progress func(line string) // nil for none
+	// Ending is called when the last plan is made and has only to be read; it does not
+	// block. nil for nobody.
+	Ending func()
 
 	// Open are members that are not planned, and whose outputs are not read.
 	Open openGroups
@@ -180,6 +184,7 @@ type member struct {
 	index     int
 	planned   *PlannedMember
 	part      changeset.Part
+	made      func() // called once its plan is made, or it has none; any number of times
 }
 
 // outputReads are the outputs that the step reads.
@@ -249,7 +254,9 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 			}
 		}
 	}
+	p.countDown(all)
 	each(p.driver.Parallel(), all, func(m *member) {
+		defer m.made()
 		m.planned = &PlannedMember{Component: m.component.Name, Step: m.index}
 		p.progress("planning %s", m.name)
 		err := p.planStep(ctx, m)
@@ -263,6 +270,20 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 		p.progress("planned %s", m.name)
 	})
 	return append(all, together...)
+}
+
+// countDown has the last of the members whose plan is made tell whoever waits for
+// that.
+func (p *planner) countDown(members []*member) {
+	var left atomic.Int64
+	left.Store(int64(len(members)))
+	for _, m := range members {
+		m.made = sync.OnceFunc(func() {
+			if left.Add(-1) == 0 && p.in.Ending != nil {
+				p.in.Ending()
+			}
+		})
+	}
 }
 
 // fail says in the document that a member could not be planned, and why.
@@ -312,7 +333,7 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	if err != nil {
 		return err
 	}
-	target.Secrets = sensitiveReads(m, p.outputs)
+	target.Secrets, target.Made = sensitiveReads(m, p.outputs), m.made
 	planned, err := p.driver.Plan(ctx, target, func(string) {})
 	if err != nil {
 		return err

@@ -150,6 +150,8 @@ type PlannedChange struct {
 	Plans   []PullPlan // at least one
 	Trust   Trust
 	BaseTip string
+
+	seen *seen
 }
 
 // PlanWish is a head to plan, while it is the head of its pull request.
@@ -168,7 +170,7 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 	if err != nil || !may {
 		return nil, err
 	}
-	_, tip, err := site.boundNow(ctx, change.BaseBranch)
+	base, tip, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
@@ -178,9 +180,13 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 	if err := site.fetchHead(ctx, change.Number, change.Head); err != nil {
 		return nil, err
 	}
-	in := PullInput{Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir}
-	done := &PlannedChange{BaseTip: tip}
+	done := &PlannedChange{BaseTip: tip, seen: &seen{}}
+	in := PullInput{
+		Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir,
+		Ending: func() { s.see(ctx, site, change, base.places(change.BaseBranch, s.DefaultEnv), done.seen) },
+	}
 	if done.Plans, done.Trust, err = s.PlanPull(ctx, in); err != nil {
+		done.Wait()
 		return nil, err
 	}
 	if len(done.Plans) == 0 {

@@ -128,8 +128,10 @@ func statusStands(ctx context.Context, site *Site, sha string, s forges.Status) 
 // again when the note is next written.
 func (p *Poster) Note(ctx context.Context, site *Site, number int, marker string, in note.Input) error {
 	limit := note.Limit(site.Repo.Instance.Kind)
-	return p.written(ctx, site, number, fmt.Sprintf("note:%d:%s", number, marker), marker, note.Render(in, limit), func() string { return note.Short(in, limit) })
+	return p.written(ctx, site, number, noteTarget(number, marker), marker, note.Render(in, limit), func() string { return note.Short(in, limit) })
 }
+
+func noteTarget(number int, marker string) string { return fmt.Sprintf("note:%d:%s", number, marker) }
 
 // Once writes a comment that is never edited and never written a second time,
 // on whatever pull request it was due first. Its marker names what it says. The
@@ -151,7 +153,7 @@ func (p *Poster) Once(ctx context.Context, site *Site, number int, marker, body 
 	} else if strings.HasPrefix(last.Hash, unanswered+"#") && !strings.HasPrefix(last.Hash, claim) {
 		return nil // another pull request's
 	}
-	made, err := p.write(ctx, site, number, marker, body, 0)
+	made, err := p.write(ctx, site, number, marker, body, 0, false)
 	return p.keep(ctx, site, target, fmt.Sprintf("writing a comment on #%d", number), hashOf(body), last, made, err)
 }
 
@@ -171,17 +173,19 @@ func (p *Poster) written(ctx context.Context, site *Site, number int, target, ma
 			return err
 		}
 	}
-	made, err := p.write(ctx, site, number, marker, body, id)
+	bare := !found && site.bare[marker] // what we wrote since, we know of
+	made, err := p.write(ctx, site, number, marker, body, id, bare)
 	var rejected *forges.Rejected
 	if errors.As(err, &rejected) && shorter != nil {
-		made, err = p.write(ctx, site, number, marker, shorter(), id)
+		made, err = p.write(ctx, site, number, marker, shorter(), id, bare)
 	}
 	return p.keep(ctx, site, target, fmt.Sprintf("writing the note of #%d", number), hash, last, made, err)
 }
 
-// write edits the note that stands, or makes one.
-func (p *Poster) write(ctx context.Context, site *Site, number int, marker, body string, id int64) (int64, error) {
-	if id == 0 {
+// write edits the note that stands, or makes one. It looks for one whose id is not
+// known, unless somebody just did and there is none.
+func (p *Poster) write(ctx context.Context, site *Site, number int, marker, body string, id int64, bare bool) (int64, error) {
+	if id == 0 && !bare {
 		standing, err := site.Forge.FindNote(ctx, site.Repo, number, marker)
 		switch {
 		case err == nil && standing.Body == body:

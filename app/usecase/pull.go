@@ -27,6 +27,9 @@ type PullInput struct {
 	Gate     string // overrides the env's gate, "" does not
 	Dir      string // where the run keeps its files; the caller removes it
 	Progress func(line string)
+	// Ending is called when the last plan is made and has only to be read; it does not
+	// block. nil for nobody.
+	Ending func()
 }
 
 // PullPlan is the plan of one env and project.
@@ -81,27 +84,46 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 		return nil, Trust{}, err
 	}
 	defer os.RemoveAll(checkout.Dir)
+	all := in.wanted(trust.Declaration.EnvsOf(in.BaseBranch, st.DefaultEnv), checkout.Workspace.Projects)
 	var plans []PullPlan
-	for _, env := range trust.Declaration.EnvsOf(in.BaseBranch, st.DefaultEnv) {
+	for i, one := range all {
+		in := in
+		if i < len(all)-1 {
+			in.Ending = nil
+		}
+		plan, err := st.planPullProject(ctx, in, policyOf(trust.Declaration, one.env), checkout, one.project, mergeBase)
+		if err != nil {
+			return nil, Trust{}, err
+		}
+		plan.Tree = tree
+		plans = append(plans, plan)
+	}
+	return plans, trust, nil
+}
+
+// envProject is one env and project to plan.
+type envProject struct {
+	env     project.Env
+	project project.Project
+}
+
+// wanted are the envs and projects that are asked for.
+func (in PullInput) wanted(envs []project.Env, projects []project.Project) []envProject {
+	var all []envProject
+	for _, env := range envs {
 		if in.Env != "" && env.Name != in.Env {
 			continue
 		}
 		if in.Gate != "" {
 			env.Gate = in.Gate
 		}
-		for _, proj := range checkout.Workspace.Projects {
-			if (in.Member != "" || in.RootOnly) && proj.Member != in.Member {
-				continue
+		for _, proj := range projects {
+			if in.Member == "" && !in.RootOnly || proj.Member == in.Member {
+				all = append(all, envProject{env: env, project: proj})
 			}
-			plan, err := st.planPullProject(ctx, in, policyOf(trust.Declaration, env), checkout, proj, mergeBase)
-			if err != nil {
-				return nil, Trust{}, err
-			}
-			plan.Tree = tree
-			plans = append(plans, plan)
 		}
 	}
-	return plans, trust, nil
+	return all
 }
 
 // trust reads the declaration that binds the gates: the base branch's. Where
@@ -127,7 +149,7 @@ func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, ch
 	set, err := st.PlanMembers(ctx, PlanInput{
 		Site: in.Site, Checkout: checkout, Project: proj, Env: p.Env,
 		Base: mergeBase, Head: in.Head, Paths: p.Paths, RunDir: filepath.Join(in.Dir, "runs", safeName(p.Env.Name+"-"+proj.Member)),
-		Progress: in.Progress,
+		Progress: in.Progress, Ending: in.Ending,
 	})
 	if err != nil {
 		problem := forPeople(err)

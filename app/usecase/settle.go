@@ -67,6 +67,8 @@ type Facts interface {
 	// PlanRequested: a person asked for a plan of a head that is not planned
 	// unasked.
 	PlanRequested(ctx context.Context, repo engine.Repo, number int, head string) (bool, error)
+	// Generation is how often facts about a subject came, 0 for never.
+	Generation(ctx context.Context, repo engine.Repo, s Subject) (int64, error)
 }
 
 // Next queues the single next step a settle found. Queueing what is queued
@@ -119,12 +121,16 @@ type Settler struct {
 
 	expected handovers[string] // heads
 	toPlan   handovers[toPlan]
+	seen     handovers[*seen]
 	wrote    written
 }
 
-// SettlePull settles one pull request. open tells whether it is to be settled
-// by the sweep again.
-func (s *Settler) SettlePull(ctx context.Context, site *Site, number int) (open bool, err error) {
+// SettlePull settles one pull request. generation tells how often facts about it
+// came, open whether it is to be settled by the sweep again.
+func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, generation int64) (open bool, err error) {
+	if change, found := s.takeSeen(ctx, site, number, generation); found {
+		return s.settleOpen(ctx, site, change)
+	}
 	defer s.fetchExpected(ctx, site, number)()
 	var change engine.Change
 	err = together(

@@ -251,6 +251,16 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 	s.target.Root.BackendConfig["workspace_dir"] = filepath.Join(s.state, "ws")
 	s.target.Vars = map[string]digest.Value{"cidr": digest.StringOf("z")}
 	d := s.driver(func(c *Config) { c.Binary, c.Writable = tofu, append(c.Writable, filepath.Dir(binary)) })
+	var made []string // the run before each plan was said to be made
+	s.target.Made = func() {
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Error(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		verb, _, _ := strings.Cut(lines[len(lines)-1], " ")
+		made = append(made, verb)
+	}
 	p := s.plan(d)
 	if p.Engine != "tofu "+version || p.Part.Member.Planner != "tofu" {
 		t.Errorf("engine %q, planner %q", p.Engine, p.Part.Member.Planner)
@@ -278,6 +288,9 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 	want := append(append([]string{"version -json"}, once...), once...)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"plan", "plan"}, made); diff != "" {
+		t.Errorf("said to be made after (-want +got):\n%s", diff)
 	}
 }
 

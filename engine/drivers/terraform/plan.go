@@ -55,6 +55,9 @@ func (d *Driver) Plan(ctx context.Context, t engine.Target, sink engine.Sink) (e
 	if p.Hash, err = takeFile(w.private, savedPlan, w.runDir, planFile); err != nil {
 		return engine.Planned{}, fmt.Errorf("saving the plan of root %s: %w", t.Root.Name, err)
 	}
+	if t.Made != nil {
+		t.Made()
+	}
 	plan, err := w.document(ctx, call{args: []string{"show", "-json", p.File}, reads: []string{p.File}, json: true})
 	if err != nil {
 		return engine.Planned{}, err

@@ -1,0 +1,121 @@
+package usecase
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/forges"
+)
+
+// seen is what a plan job reads while its last plan is being read, for the settle
+// that shows the plans: the pull request as it is by then, its branch and the
+// ledger.
+type seen struct {
+	at         time.Time
+	done       chan struct{} // closed once it was read; nil before it is asked for
+	err        error
+	generation int64 // of the pull request, before anything was read
+	change     engine.Change
+	branch     string // that was fetched, with the ledger
+	bare       map[string]bool
+
+	stored   chan struct{} // closed once it was tried to store the plans
+	storeErr error
+}
+
+// see begins to read. Nothing of it is believed for longer than a moment, nor once
+// another fact came (takeSeen).
+func (s *Settler) see(ctx context.Context, site *Site, change engine.Change, places []statusPlace, into *seen) {
+	into.at, into.branch, into.bare = s.Now(), change.BaseBranch, map[string]bool{}
+	into.done, into.stored = make(chan struct{}), make(chan struct{})
+	fresh := &Site{Repo: site.Repo, Clone: site.Clone, Ledger: site.Ledger, Forge: site.Forge}
+	go func() {
+		defer close(into.done)
+		if into.generation, into.err = s.Facts.Generation(ctx, site.Repo, PullOf(change.Number)); into.err != nil {
+			return
+		}
+		into.err = together(
+			func() (err error) { into.change, err = site.Forge.Change(ctx, site.Repo, change.Number); return err },
+			func() error {
+				if fresh.look(ctx, change.BaseBranch); fresh.snap == nil {
+					return errors.New("the branch and the ledger could not be read")
+				}
+				return nil
+			},
+			func() (err error) {
+				for _, at := range places {
+					marker := project.NoteMarker(at.env.Name, at.member)
+					if into.bare[marker], err = s.Poster.bare(ctx, site, change.Number, marker); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		)
+	}()
+}
+
+// Wait ends what was begun to be read, before its context does.
+func (p *PlannedChange) Wait() {
+	if p.seen.done != nil {
+		<-p.seen.done
+	}
+}
+
+// HandOver leaves what was read beside the planning for the settle that shows the
+// plans. Call it before they are stored together with that fact, and stored with what
+// came of it: the settle may begin before that is known here.
+func (s *Settler) HandOver(repo engine.Repo, number int, done *PlannedChange) (stored func(error)) {
+	if done.seen.done == nil {
+		return func(error) {}
+	}
+	s.seen.give(repo, number, done.seen, done.seen.at)
+	return func(err error) {
+		done.seen.storeErr = err
+		close(done.seen.stored)
+	}
+}
+
+// takeSeen is an open pull request as the job that planned it saw it, where nothing
+// but that plan came since: what came later was not seen, and a settle that ends
+// under its generation would be the last to look.
+func (s *Settler) takeSeen(ctx context.Context, site *Site, number int, generation int64) (engine.Change, bool) {
+	given, found := s.seen.take(site.Repo, number, s.Now())
+	if !found {
+		return engine.Change{}, false
+	}
+	for _, known := range []chan struct{}{given.done, given.stored} {
+		select {
+		case <-known:
+		case <-ctx.Done():
+			return engine.Change{}, false
+		}
+	}
+	if given.err != nil || given.storeErr != nil || generation != given.generation+1 || given.change.State != engine.Open {
+		return engine.Change{}, false
+	}
+	snap, err := site.Ledger.Fetched(ctx)
+	if err != nil {
+		return engine.Change{}, false
+	}
+	site.snap, site.bare = snap, given.bare
+	site.isFetched(given.branch)
+	return given.change, true
+}
+
+// bare tells whether nobody has written a note: neither we, as far as we know, nor
+// anybody else on the forge.
+func (p *Poster) bare(ctx context.Context, site *Site, number int, marker string) (bool, error) {
+	_, found, err := p.Posts.Post(ctx, site.Repo, noteTarget(number, marker))
+	if err != nil || found {
+		return false, err
+	}
+	_, err = site.Forge.FindNote(ctx, site.Repo, number, marker)
+	if errors.Is(err, forges.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
