@@ -104,6 +104,7 @@ type PlannedMember struct {
 	Part      changeset.Part     `json:"-"` // as Planned's
 	NoChanges bool               `json:"noChanges"`
 	Code      terraform.RunsCode `json:"code"`
+	Moves     []string           `json:"-"` // as Planned's
 	// Changes are what the plan does to its resources, no-ops left out.
 	Changes []PlannedChange `json:"changes"`
 	// State is the digest of the state it was planned from: another one refuses

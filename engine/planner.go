@@ -62,6 +62,9 @@ type Planned struct {
 	File string             `json:"file"`
 	Hash string             `json:"hash"`
 	Code terraform.RunsCode `json:"code"`
+	// Moves are the outputs, or parts of them, that do not stand once it is applied: dot
+	// paths without a value, as terraform.Moves has them. Only planning asks.
+	Moves []string `json:"-"`
 	// Engine is the tool and its version, "terraform 1.11.4"; part of the
 	// member's source (pr-loop §5.11).
 	Engine string `json:"engine"`

@@ -92,7 +92,7 @@ func (one *plannedGroup) take(planned engine.PlannedGroup, p *planner, g compose
 			}
 		}
 		m.planned.Planned = engine.Planned{
-			Part: own.Part, NoChanges: own.NoChanges, Code: own.Code, Engine: planned.Engine, File: planned.File, Hash: planned.Hash,
+			Part: own.Part, NoChanges: own.NoChanges, Code: own.Code, Moves: own.Moves, Engine: planned.Engine, File: planned.File, Hash: planned.Hash,
 			State: own.Place,
 		}
 	}

@@ -36,19 +36,20 @@ type GroupPlan struct {
 
 // groupPlans are the groups of one PlanMembers call.
 type groupPlans struct {
-	waves     [][]string // of components, each group as one
-	fallbacks []report.Fallback
-	plans     []*GroupPlan
-	members   map[string]*member // by change-set member
+	compose.Composition
+
+	plans   []*GroupPlan
+	members map[string]*member // by change-set member
 }
 
-// planGroups decides what is planned together and plans that.
-func (p *planner) planGroups(ctx context.Context, selection graph.Selection) (*groupPlans, error) {
-	c, plans, err := p.planDue(ctx, p.composeInput(selection), func(c compose.Composition) []compose.Group { return c.Groups })
+// planGroups decides what is planned together and plans that, but for the groups that
+// are planned.
+func (p *planner) planGroups(ctx context.Context, in compose.Input, planned map[string]*plannedGroup) (*groupPlans, error) {
+	c, plans, err := p.planDue(ctx, in, planned, func(c compose.Composition) []compose.Group { return c.Groups })
 	if err != nil {
 		return nil, err
 	}
-	all := &groupPlans{waves: c.Waves, fallbacks: c.Fallbacks, members: map[string]*member{}}
+	all := &groupPlans{Composition: c, members: map[string]*member{}}
 	for _, one := range plans {
 		all.plans = append(all.plans, one.plan)
 		for _, m := range one.members {
@@ -58,17 +59,17 @@ func (p *planner) planGroups(ctx context.Context, selection graph.Selection) (*g
 	return all, nil
 }
 
-// planDue composes, and plans the groups that are due. Whoever can't be planned in its
-// group falls back, into in.Refused, and what is left is composed again: the run goes
-// on, with fewer groups or none.
-func (p *planner) planDue(ctx context.Context, in compose.Input, due func(compose.Composition) []compose.Group) (compose.Composition, []*plannedGroup, error) {
-	planned := map[string]*plannedGroup{} // by members
+// planDue composes, and plans the groups that are due and not among those planned, by
+// their members. Whoever can't be planned in its group falls back, into in.Refused, and
+// what is left is composed again: the run goes on, with fewer groups or none.
+func (p *planner) planDue(ctx context.Context, in compose.Input, planned map[string]*plannedGroup, due func(compose.Composition) []compose.Group) (compose.Composition, []*plannedGroup, error) {
 	for {
 		c, err := compose.Of(in)
 		if err != nil {
 			return c, nil, err
 		}
 		groups := due(c)
+		p.dropOthers(groups, planned)
 		if err := p.planNew(ctx, groups, planned); err != nil {
 			return c, nil, err
 		}
@@ -157,6 +158,17 @@ func (p *planner) planNew(ctx context.Context, groups []compose.Group, planned m
 		planned[groupKey(g)] = one
 	})
 	return ctx.Err()
+}
+
+// dropOthers forgets the plans of groups that are none any more, with their files: a
+// smaller one may have the same name.
+func (p *planner) dropOthers(groups []compose.Group, planned map[string]*plannedGroup) {
+	for key, one := range planned {
+		if one.plan != nil && !slices.ContainsFunc(groups, func(g compose.Group) bool { return groupKey(g) == key }) {
+			p.in.trees.drop(one.plan.tree())
+			delete(planned, key)
+		}
+	}
 }
 
 // dissolved is a group no member of which can be planned in it.

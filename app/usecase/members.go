@@ -77,7 +77,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if in.trees, err = st.newTrees(in.Checkout, driver, in.RunDir, "planning"); err != nil {
 		return nil, err
 	}
-	p := &planner{Stage: st, in: in, driver: driver, credentials: credentials, components: map[string]*project.Component{}}
+	p := &planner{Stage: st, in: in, driver: driver, credentials: credentials, components: map[string]*project.Component{}, alone: map[stepID]*member{}}
 	for _, c := range in.Project.Components {
 		p.components[c.Name] = c
 	}
@@ -88,23 +88,18 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if err != nil {
 		return nil, err
 	}
-	groups, err := p.planGroups(ctx, selection)
+	groups, members, err := p.planSelection(ctx, selection)
 	if err != nil {
 		return nil, err
 	}
 	if len(groups.plans) > 0 {
-		selection.Waves = groups.waves
-	}
-	members := p.planAll(ctx, order, groups.members)
-	p.refuseSharedStates(ctx, members)
-	if err := ctx.Err(); err != nil {
-		return nil, err
+		selection.Waves = groups.Waves
 	}
 	set, err := p.compose(ctx, selection, members)
 	if err != nil {
 		return nil, err
 	}
-	set.FanOut, set.Groups, set.Fallbacks = fanOut, groups.plans, groups.fallbacks
+	set.FanOut, set.Groups, set.Fallbacks = fanOut, groups.plans, groups.Fallbacks
 	if in.KeepTrees {
 		set.Trees = in.trees.dir
 	}
@@ -174,6 +169,15 @@ type planner struct {
 
 	outputs   map[string]map[string]engine.Output // by component
 	outputErr map[string]error
+
+	alone  map[stepID]*member // of no group, that were planned
+	ending sync.Once
+}
+
+// stepID is one step of a component.
+type stepID struct {
+	component string
+	index     int
 }
 
 // member is one step on its way to a change-set member.
@@ -238,10 +242,11 @@ func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, 
 	return merged, nil
 }
 
-// planAll plans every step of the selection, as many at one time as the driver
-// works on: the files of the others are not made yet, or gone.
+// planAll plans every step of the selection that is in no group and was not planned
+// yet, as many at one time as the driver works on: the files of the others are not
+// made yet, or gone.
 func (p *planner) planAll(ctx context.Context, order []string, grouped map[string]*member) []*member {
-	var all, together []*member
+	var all, due, together []*member
 	for _, name := range order {
 		c := p.components[name]
 		for i, step := range c.Steps() {
@@ -249,13 +254,19 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 			switch m := grouped[name]; {
 			case m != nil:
 				together = append(together, m)
-			case p.in.plans(name) && !p.in.isAsked(c, i):
-				all = append(all, &member{component: c, step: step, index: i, name: name})
+			case !p.in.plans(name) || p.in.isAsked(c, i):
+			default:
+				of := stepID{c.Name, i}
+				if p.alone[of] == nil {
+					p.alone[of] = &member{component: c, step: step, index: i, name: name}
+					due = append(due, p.alone[of])
+				}
+				all = append(all, p.alone[of])
 			}
 		}
 	}
-	p.countDown(all)
-	each(p.driver.Parallel(), all, func(m *member) {
+	p.countDown(due)
+	each(p.driver.Parallel(), due, func(m *member) {
 		defer m.made()
 		m.planned = &PlannedMember{Component: m.component.Name, Step: m.index}
 		p.progress("planning %s", m.name)
@@ -273,14 +284,14 @@ func (p *planner) planAll(ctx context.Context, order []string, grouped map[strin
 }
 
 // countDown has the last of the members whose plan is made tell whoever waits for
-// that.
+// that, the first time: what is planned once more then is seldom much.
 func (p *planner) countDown(members []*member) {
 	var left atomic.Int64
 	left.Store(int64(len(members)))
 	for _, m := range members {
 		m.made = sync.OnceFunc(func() {
 			if left.Add(-1) == 0 && p.in.Ending != nil {
-				p.in.Ending()
+				p.ending.Do(p.in.Ending)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func (r *rollout) nextDue(waves [][]string) (number int, due []string) {
 func (r *rollout) planNext(ctx context.Context) (rolloutWave, error) {
 	var w rolloutWave
 	p := r.planner()
-	c, groups, err := p.planDue(ctx, r.composition(p), func(c compose.Composition) []compose.Group {
+	c, groups, err := p.planDue(ctx, r.composition(p), map[string]*plannedGroup{}, func(c compose.Composition) []compose.Group {
 		w.number, w.due = r.nextDue(c.Waves)
 		r.readUpstreams(ctx, w.due)
 		p.outputs, p.outputErr = r.outputValues(), r.outputErrors()

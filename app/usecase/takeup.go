@@ -158,7 +158,7 @@ func (a *Apply) afresh() resume.Plan {
 		plan.Component[name] = m.Component
 		first := len(p.Selection.Waves) > 0 && slices.Contains(p.Selection.Waves[0], m.Component)
 		_, held := a.Before.Held[name]
-		plan.Later[name] = a.gated() && !first || a.Release != nil && (held || a.isHole(name))
+		plan.Later[name] = a.gated() && !first || a.isHole(name) || a.Release != nil && held
 	}
 	return plan
 }

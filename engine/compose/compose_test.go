@@ -237,7 +237,7 @@ func TestAReasonNamesWhatIsInTheWay(t *testing.T) {
 	in = everything(t, estate(t, "chart kubectl-apply", "net terraform-apply", "app terraform-apply net chart.url"))
 	in.Unknown = unknown("chart.url")
 	for _, f := range composed(t, in).Fallbacks {
-		if f.Component == "app" && !strings.Contains(f.Reason, "chart.url, which it reads, has no value yet") {
+		if f.Component == "app" && !strings.Contains(f.Reason, "chart.url, which it reads, is not known before the apply") {
 			t.Errorf("app: %q", f.Reason)
 		}
 	}

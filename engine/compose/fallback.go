@@ -83,7 +83,7 @@ func (g *grouping) ownReason(i int) (Refusal, bool) {
 		return why, true
 	}
 	if input, missing := g.missing[i]; missing {
-		return Refusal{report.FallbackReads, fmt.Sprintf("%s.%s, which it reads, has no value yet, and %s is not planned together with it", input.From, input.Output, input.From)}, true
+		return Refusal{report.FallbackReads, fmt.Sprintf("%s.%s, which it reads, is not known before the apply, and %s is not planned together with it", input.From, input.Output, input.From)}, true
 	}
 	return Refusal{}, false
 }

@@ -300,6 +300,7 @@ func (m *member) describe(d *Driver, plan digest.Value, p *engine.PlannedGroup, 
 		return planned, err
 	}
 	planned.Part.Member.PlanDigest = &p.Digest
+	planned.Moves = plans.Moves(shown)
 	if planned.Code, err = plans.Code(plan); err != nil {
 		return planned, err
 	}

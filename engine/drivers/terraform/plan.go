@@ -84,6 +84,7 @@ func (d *Driver) describe(p engine.Planned, plan digest.Value) (engine.Planned, 
 		return engine.Planned{}, engine.Tell(fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err))
 	}
 	p.Part.Member.PlanDigest = &planDigest // also of what is not shown
+	p.Moves = plans.Moves(shown)
 	if p.Code, err = plans.Code(plan); err != nil {
 		return engine.Planned{}, engine.Tell(fmt.Errorf("reading the plan of root %s: %w", t.Root.Name, err))
 	}
