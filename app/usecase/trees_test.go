@@ -84,7 +84,7 @@ func TestWhatOneMembersPlanWritesIsNotWhatAnotherPlansOrApplies(t *testing.T) {
 	}
 	driver := &hostile{}
 	driver.all.Add(2)
-	stage, checkout, dir := planned(t, driver, files)
+	stage, checkout, dir, _ := planned(t, driver, files)
 	applying, err := stage.newTrees(checkout, driver, dir, "applying")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestWhatOneMembersPlanWritesIsNotWhatAnotherPlansOrApplies(t *testing.T) {
 
 // planned plans all of a repository, whose one commit after an empty one holds
 // files, in the directory that it returns.
-func planned(t *testing.T, drivers Drivers, files map[string][]byte) (*Stage, *Checkout, string) {
+func planned(t *testing.T, drivers Drivers, files map[string][]byte) (*Stage, *Checkout, string, *PlanSet) {
 	t.Helper()
 	remote := gittest.Bare(t)
 	base := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"README.md": []byte("x")}})
@@ -128,12 +128,12 @@ func planned(t *testing.T, drivers Drivers, files map[string][]byte) (*Stage, *C
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = stage.PlanMembers(t.Context(), PlanInput{
+	set, err := stage.PlanMembers(t.Context(), PlanInput{
 		Site: site, Checkout: checkout, Project: checkout.Workspace.Projects[0], Env: project.Env{Name: "prod"},
 		Base: base, Head: head, RunDir: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stage, checkout, dir
+	return stage, checkout, dir, set
 }
