@@ -52,7 +52,7 @@ func (p *play) round(ctx context.Context) error {
 		return err
 	}
 	err = p.shows(ctx, pr, "To approve round 2",
-		"net is applied. edge read another zone when it was planned, so it was held back and planned again, and waits for its own approval:")
+		"net is applied. edge could not be planned before with the zone it reads, so it is planned now, and waits for its own approval:")
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (p *play) waveGate(ctx context.Context) error {
 	if merge, err = p.approvedAndMerged(ctx, pr); err != nil {
 		return err
 	}
-	err = p.shows(ctx, pr, "To approve wave 2", "wave 1 is applied under the merge's approval. edge's plan is not the approved one any more, so wave 2 waits:")
+	err = p.shows(ctx, pr, "To approve wave 2", "wave 1 is applied under the merge's approval. edge is planned now, with the port that stands, so wave 2 waits:")
 	if err != nil {
 		return err
 	}
