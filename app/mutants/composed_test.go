@@ -36,6 +36,30 @@ var composed = []mutant{
 		old: "if g.refine() || g.dropUnknown() {", new: "if g.refine() {", killers: "./engine/compose",
 	},
 	{
+		name: "compose: what a plan moves is known", file: "engine/compose/moved.go",
+		old: "|| movesOutput(moves[read.Component], read.Output) {", new: "{", killers: "./engine/compose",
+	},
+	{
+		name: "compose: the outputs of a hole stand", file: "engine/compose/moved.go",
+		old: "hole[read.Component] ||", new: "", killers: "./engine/compose",
+	},
+	{
+		name: "compose: a part that moves leaves the whole", file: "engine/compose/moved.go",
+		old: `strings.HasPrefix(m, read+".") ||`, new: "", killers: "./engine/compose",
+	},
+	{
+		name: "compose: an output known after the apply does not move", file: "engine/plans/terraform/moves.go",
+		old: "if hasTrue(unknown) || !(", new: "if !(", killers: "./engine/plans/terraform",
+	},
+	{
+		name: "compose: a reader keeps the plan with the value that moves", file: "app/usecase/movedplans.go",
+		old: "p.makeHoles(ctx, members, moved)", new: "", killers: "./app/usecase",
+	},
+	{
+		name: "compose: a group that reads what moves stays", file: "app/usecase/movedplans.go",
+		old: "if len(in.Unknown) > known {", new: "if len(in.Unknown) > known && false {", killers: "./app/usecase",
+	},
+	{
 		name: "compose: a wave gate leaves groups", file: "engine/compose/fallback.go",
 		old: "case g.in.WaveGates:", new: "case false:", killers: "./engine/compose",
 	},
