@@ -81,12 +81,12 @@ func (p *planner) makeHoles(ctx context.Context, members []*member, moved map[re
 			continue
 		}
 		unknown := slices.Clone(m.planned.Unknown)
-		for _, read := range m.component.Reads() {
+		for _, read := range m.outputReads() {
 			input := report.UnknownInput{From: read.Component, Output: read.Output}
 			same := func(r project.Read) bool {
 				return r.Component == read.Component && r.Output == read.Output && slices.Equal(r.Path, read.Path)
 			}
-			if read.Step == m.index && moved[input] && !slices.ContainsFunc(unknown, same) {
+			if moved[input] && !slices.ContainsFunc(unknown, same) {
 				unknown = append(unknown, read)
 			}
 		}
