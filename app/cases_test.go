@@ -260,7 +260,7 @@ func TestANewHeadTakesNothingFromTheOldOne(t *testing.T) {
 	pr.Edit("Both roots", "", w.Bob) // two updates of one head: one plan (atlantis 3089)
 	pr.Touch("labeled", w.Bob)
 	first := pr.Head()
-	w.awaitStatus(first, "chant/plan", "success", "2 members, 2 to change")
+	w.awaitStatus(first, "chant/plan", "success", "2 members, 1 to change, 0 to destroy or replace, 1 not all known")
 	line := w.approveLineOf(pr, "pr-1")
 
 	app := w.edits([3]string{"app", "listens in", "listens in"}) // as on main: taken back (atlantis 1122)
