@@ -251,7 +251,8 @@ func TestANewHeadTakesNothingFromTheOldOne(t *testing.T) {
 	// The first note is refused; a short one is left in its place (stategraph 493).
 	w.Forge.Faults.Fail(forgetest.Match{Method: "POST", Path: "/comments"}, 422, 1)
 	w.Forge.Faults.DuplicateDeliveries("pull_request", 0)
-	both := w.edits([3]string{"app", "listens in", "serves"}, [3]string{"net", "10.0.0.0/16", "10.1.0.0/16"})
+	both := w.edits([3]string{"app", "listens in", "serves"}, // and net keeps the output that app reads
+		[3]string{"net", `output "cidr"`, "resource \"terraform_data\" \"peer\" {\n  input = \"10.1.0.0/16\"\n}\n\noutput \"cidr\""})
 	must(t)(w.Repo.Commit("both", both, w.Bob))
 	pr, err := w.Repo.OpenPullRequest(w.Bob, "both", "main", "Both")
 	if err != nil {
@@ -260,7 +261,7 @@ func TestANewHeadTakesNothingFromTheOldOne(t *testing.T) {
 	pr.Edit("Both roots", "", w.Bob) // two updates of one head: one plan (atlantis 3089)
 	pr.Touch("labeled", w.Bob)
 	first := pr.Head()
-	w.awaitStatus(first, "chant/plan", "success", "2 members, 1 to change, 0 to destroy or replace, 1 not all known")
+	w.awaitStatus(first, "chant/plan", "success", "2 members, 2 to change")
 	line := w.approveLineOf(pr, "pr-1")
 
 	app := w.edits([3]string{"app", "listens in", "listens in"}) // as on main: taken back (atlantis 1122)
