@@ -29,6 +29,8 @@ type moving struct {
 	calls []string // members that were planned, by call
 }
 
+var _ engine.Grouper = (*moving)(nil)
+
 func (d *moving) For(engine.Repo, string, string, CredentialKind) (Driver, error) { return d, nil }
 
 func (d *moving) called(members ...string) {
@@ -70,6 +72,8 @@ func (*moving) RecoverGroup(context.Context, engine.PlannedGroup) (engine.GroupO
 }
 
 func (*moving) Unended() ([]engine.UnendedGroup, error) { return nil, nil }
+
+func (*moving) Forget(engine.UnendedGroup) error { return errors.New("not asked for") }
 
 // plannedPart is a plan of one change.
 func plannedPart(member string, entries ...changeset.Entry) changeset.Part {
