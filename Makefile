@@ -49,7 +49,7 @@ demo-composed: build $(if $(PLANNER),,$(OWN_TOFU)) ## Play changes that reach wh
 
 .PHONY: test
 test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run the tests (under 5 minutes; the slow lane is e2e)
-	$(GO) test -timeout 15m $$($(GO) list ./... | grep -Ev '/app/(soundness|conformance)$$')
+	$(GO) test -timeout 30m $$($(GO) list ./... | grep -Ev '/app/(soundness|conformance)$$')
 
 .PHONY: conformance
 conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, GitLab and Forgejo, and print the table
@@ -80,7 +80,7 @@ lint: ## golangci-lint with every linter but those .golangci.yml gives a reason 
 race: ## Tests under the race detector, where it is affordable
 	@if ! command -v $$($(GO) env CC) >/dev/null; then \
 		echo "race tests left out: the race detector needs a C compiler ($$($(GO) env CC)), none is on PATH"; \
-	else CGO_ENABLED=1 $(GO) test -race -timeout 10m $$($(GO) list ./... | grep -Ev '$(UNRACED)'); fi
+	else CGO_ENABLED=1 $(GO) test -race -timeout 30m $$($(GO) list ./... | grep -Ev '$(UNRACED)'); fi
 
 .PHONY: verify
 verify: $(GITHUB_API) ## Prove that what is generated is current (sqlc, goldens, the chart, go.mod, the example configuration), and the fake true to GitHub's document

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -46,7 +45,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal("neither terraform nor tofu is on PATH; install one of them to run this test")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // machines that run tests are slow and shared
 	t.Cleanup(cancel)
 	example := demo.TwoRoots()
 	example.Alone = true // most tests are of what has to happen between two roots
@@ -72,7 +71,7 @@ type tuning struct {
 
 func (w *world) serveTuned(tune tuning) (stop func()) {
 	w.t.Helper()
-	path, err := w.Config(freeAddr(w.t))
+	path, err := w.Config(anyPort)
 	if err == nil && tune.text != nil {
 		var text []byte
 		if text, err = os.ReadFile(path); err == nil {
@@ -128,15 +127,8 @@ func logFile(t *testing.T, path string) *os.File {
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+// anyPort has a server listen wherever it can, and say where.
+const anyPort = "127.0.0.1:0"
 
 // await waits until the forge shows it.
 func (w *world) await(what string, done func() bool) {

@@ -45,7 +45,7 @@ type policy struct {
 }
 
 // deadline is generous: machines that run tests are slow and shared.
-const deadline = 3 * time.Minute
+const deadline = 10 * time.Minute
 
 func newWorld(t *testing.T, h *host, s *server, name string, p policy) *world {
 	t.Helper()

@@ -141,7 +141,7 @@ func (p *play) serve(ctx context.Context) (stop func(), err error) {
 		}
 		_ = log.Close()
 	}
-	ready, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ready, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err = Await(ready, "the server", func() (bool, error) {
 		select {

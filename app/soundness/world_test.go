@@ -78,7 +78,7 @@ type world struct {
 }
 
 // deadline is generous: machines that run tests are slow and shared.
-const deadline = 3 * time.Minute
+const deadline = 10 * time.Minute
 
 func newWorld(t testing.TB, p project, s settings) *world {
 	t.Helper()

@@ -68,7 +68,7 @@ func (b *inbox) clear() {
 
 func quiet(t *testing.T, f *Forge) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := f.Quiesce(ctx); err != nil {
 		t.Fatal(err)

@@ -224,7 +224,7 @@ func TestEveryRateLimitIsATypedErrorAndStopsTheConnection(t *testing.T) {
 			for range 2 {
 				_, err := w.forge.CreateNote(t.Context(), w.key, p.Number, "x")
 				var limited *forges.RateLimited
-				if !errors.As(err, &limited) || time.Until(limited.Until) < 50*time.Second {
+				if !errors.As(err, &limited) || time.Until(limited.Until) < 20*time.Second {
 					t.Fatalf("got %v", err)
 				}
 				if limited.Secondary == strings.HasPrefix(name, "primary") {

@@ -23,7 +23,7 @@ import (
 )
 
 // patience ends a test whose signal never comes; no test waits for it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 type args struct {
 	Name string `json:"name"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -17,6 +18,11 @@ func TestMain(m *testing.M) {
 	SupervisorMain(os.Args)
 	if len(os.Args) > 2 && os.Args[1] == parentArg {
 		actAsParent(os.Args[2], os.Args[3:])
+	}
+	// A shell has what it starts in the background ignore interrupts, and all that is
+	// started from there, unless they are handled on the way.
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	os.Exit(m.Run())
 }
