@@ -274,7 +274,7 @@ func unprivileged() (*syscall.Credential, error) {
 // and the start, and while the server is stopped, one of them would now and then take it.
 func freePort(ctx context.Context) (port int, err error) {
 	for range 100 {
-		port = 10_000 + rand.IntN(20_000) //nolint:gosec // no secret
+		port = 10_000 + rand.IntN(20_000)
 		var l net.Listener
 		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
 			return port, l.Close()
