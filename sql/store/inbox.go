@@ -233,10 +233,16 @@ func (b *Inbox) Close() error {
 
 func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
 	fresh, queued := make([]bool, len(batch)), false
-	err := b.db.lazyTx(ctx, func(tx *sql.Tx) (err error) {
+	rows := ctx
+	if b.db.Postgres == nil {
+		// Nothing of it can hang on SQLite, whose driver starts a goroutine for every
+		// statement that can be stopped.
+		rows = context.WithoutCancel(ctx)
+	}
+	err := b.db.lazyTx(rows, func(tx *sql.Tx) (err error) {
 		q, pending := new(db.Queries), false
 		for i, w := range batch {
-			ids, err := q.InsertDelivery(ctx, tx, w.row)
+			ids, err := q.InsertDelivery(rows, tx, w.row)
 			if err != nil {
 				return err
 			}
@@ -244,7 +250,7 @@ func (b *Inbox) store(ctx context.Context, batch []*waiter) ([]bool, error) {
 				continue
 			}
 			content := db.InsertDeliveryContentParams{DeliveryID: ids[0], Header: w.header, Body: w.body}
-			if err := q.InsertDeliveryContent(ctx, tx, content); err != nil {
+			if err := q.InsertDeliveryContent(rows, tx, content); err != nil {
 				return err
 			}
 			fresh[i] = true
