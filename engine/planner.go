@@ -132,8 +132,9 @@ type Applier interface {
 // OutputReader reads the outputs that stand now. A target that was never
 // applied has none: an empty map, no error.
 type OutputReader interface {
-	// Declared are the outputs that a root's code declares, whatever stands, by the files
-	// of a checkout; projectDir is relative to it. An error is code that is not understood.
+	// Declared are the outputs that a root's code declares, whatever stands, and whether it
+	// declares them sensitive, by the files of a checkout; projectDir is relative to it. An
+	// error is code that is not understood.
 	Declared(checkout, projectDir string, root project.Root) (map[string]bool, error)
 	Outputs(ctx context.Context, t Target) (map[string]Output, error)
 }

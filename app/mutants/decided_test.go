@@ -14,4 +14,20 @@ var decided = []mutant{
 		name: "note: it goes by what was seen before another fact came", file: "app/usecase/seen.go",
 		old: "generation != given.generation+1", new: "generation == 0", killers: "./app/usecase", run: "TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame",
 	},
+	{
+		name: "a secret that is handed on is shown", file: "app/usecase/handedon.go",
+		old: "|| hidden || holdsSecret(o.Value, secrets)", new: "|| hidden && secrets == nil", killers: "./app/usecase", run: "TestAnOutputThatHandsASecretOnIsOne",
+	},
+	{
+		name: "a secret that could not be read hides nothing", file: "app/usecase/handedon.go",
+		old: "|| hidden || holdsSecret", new: "|| holdsSecret", killers: "./app/usecase", run: "TestAnOutputThatHandsASecretOnIsOne",
+	},
+	{
+		name: "a secret further up is not read", file: "app/usecase/handedon.go",
+		old: "all[from], next = true, append(next, from)", new: "all[from] = true", killers: "./app/usecase", run: "TestWhatDeclaresASecretFurtherUpIsRead",
+	},
+	{
+		name: "a plan takes the outputs for what their roots declare", file: "app/usecase/members.go",
+		old: "p.markSecrets(ctx, names)", new: "_ = p.markSecrets", killers: "./app/soundness", run: "TestASecretThatIsHandedOnIsShownNowhere",
+	},
 }

@@ -37,6 +37,7 @@ type execution struct {
 
 	mu      sync.Mutex // guards apply and outputs
 	outputs map[string]outputs
+	paths   *secretPaths
 }
 
 // outputs are those of one component.
@@ -281,10 +282,8 @@ func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome
 	if o.Error == "" && !o.Unknown && !o.Moved {
 		ex.say("applied %s", member)
 		ex.mu.Lock()
-		merged := ex.outputs[ex.pass.Set.Members[member].Component]
-		if merged == nil {
-			merged = map[string]engine.Output{}
-		}
+		merged := outputs{}
+		maps.Copy(merged, ex.outputs[ex.pass.Set.Members[member].Component])
 		maps.Copy(merged, o.Outputs)
 		ex.outputs[ex.pass.Set.Members[member].Component] = merged
 		ex.mu.Unlock()
@@ -326,40 +325,6 @@ func (ex *execution) movedInputs(ctx context.Context, m *PlannedMember) ([]run.I
 		}
 	}
 	return moved, nil
-}
-
-// secrets are the sensitive values that a member was planned with.
-func (ex *execution) secrets(ctx context.Context, m *PlannedMember) ([]digest.Value, error) {
-	var secrets []digest.Value
-	for _, read := range m.Reads {
-		now, sensitive, err := ex.current(ctx, read.From, read.Output)
-		if err != nil {
-			return nil, err
-		}
-		if sensitive {
-			secrets = append(secrets, now)
-		}
-	}
-	return secrets, nil
-}
-
-// current is an output as it stands now: from the apply that just ended in this
-// process, else read again, never from a record.
-func (ex *execution) current(ctx context.Context, component, output string) (digest.Value, bool, error) {
-	ex.mu.Lock()
-	outs, known := ex.outputs[component]
-	ex.mu.Unlock()
-	if !known {
-		var err error
-		if outs, err = componentOutputs(ctx, ex.driver, ex.planInput(), ex.components[component], ex.credentials); err != nil {
-			return digest.Value{}, false, err
-		}
-		ex.mu.Lock()
-		ex.outputs[component] = outs
-		ex.mu.Unlock()
-	}
-	value, sensitive := lookup(outs, output)
-	return value, sensitive, nil
 }
 
 func (ex *execution) planInput() PlanInput {

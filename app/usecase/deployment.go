@@ -54,6 +54,7 @@ type Deployment struct {
 
 	mu      sync.Mutex
 	outputs map[string]read
+	paths   *secretPaths
 }
 
 // read is what reading a component's outputs came to.
@@ -313,6 +314,9 @@ func (d *Deployment) readUpstreams(ctx context.Context, names []string) {
 	}
 	slices.Sort(wanted)
 	each(d.planning.driver.Parallel(), wanted, func(name string) { d.readOutputs(ctx, name) })
+	each(d.planning.driver.Parallel(), d.secretPaths().unread(d.readsOf(names...), d.outputValues()), func(name string) {
+		d.readOutputs(ctx, name)
+	})
 }
 
 func (d *Deployment) readOutputs(ctx context.Context, name string) {
@@ -326,12 +330,11 @@ func (d *Deployment) keepOutputs(name string, r read) {
 	d.outputs[name] = r
 }
 
-// Plain are the outputs a component has now, sensitive ones left out.
+// plain are the outputs a component has now, without those that are secrets or hand one
+// on.
 func (d *Deployment) plain(name string) map[string]digest.Value {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	out := map[string]digest.Value{}
-	for key, o := range d.outputs[name].values {
+	for key, o := range d.shownAs([]string{name})[name] {
 		if !o.Sensitive {
 			out[key] = o.Value
 		}

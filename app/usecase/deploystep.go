@@ -3,6 +3,7 @@ package usecase
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
@@ -27,7 +28,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 	if err != nil {
 		return err
 	}
-	target.Secrets = sensitiveReads(m, d.outputValues())
+	target.Secrets = sensitiveReads(m, d.shownAs(d.readsOf(m.component.Name)))
 	target.Destroy = d.own != nil && d.own.ends
 	d.say("planning %s", m.name)
 	planned, err := d.planning.driver.Plan(ctx, target, func(string) {})
@@ -68,14 +69,39 @@ func (d *Deployment) values(m *member, phases map[string]digest.Value) (map[stri
 }
 
 // outputValues are the outputs that were read or made so far, by component.
-func (d *Deployment) outputValues() map[string]map[string]engine.Output {
+func (d *Deployment) outputValues() map[string]outputs {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	outputs := map[string]map[string]engine.Output{}
+	values := map[string]outputs{}
 	for name, r := range d.outputs {
-		outputs[name] = r.values
+		values[name] = r.values
 	}
-	return outputs
+	return values
+}
+
+// shownAs are those outputs, of names with those marked that hand a secret on.
+func (d *Deployment) shownAs(names []string) map[string]outputs {
+	return d.secretPaths().mark(names, d.outputValues(), d.outputErrors())
+}
+
+func (d *Deployment) secretPaths() *secretPaths {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paths == nil {
+		d.paths = newSecretPaths(d.planning.driver, d.planInput(d.planning, ""), d.components)
+	}
+	return d.paths
+}
+
+// readsOf are the components of which names read an output.
+func (d *Deployment) readsOf(names ...string) []string {
+	read := map[string]bool{}
+	for _, name := range names {
+		for _, r := range d.components[name].Reads() {
+			read[r.Component] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(read))
 }
 
 // outputErrors are why outputs could not be read, by component.

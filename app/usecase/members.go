@@ -206,13 +206,27 @@ func (p *planner) readUpstreams(ctx context.Context, order []string) {
 			wanted[read.Component] = true
 		}
 	}
+	names := slices.Sorted(maps.Keys(wanted))
+	p.readOutputs(ctx, names)
+	p.markSecrets(ctx, names)
+}
+
+func (p *planner) readOutputs(ctx context.Context, names []string) {
 	var mu sync.Mutex
-	each(p.driver.Parallel(), slices.Sorted(maps.Keys(wanted)), func(name string) {
+	each(p.driver.Parallel(), names, func(name string) {
 		outs, err := componentOutputs(ctx, p.driver, p.in, p.components[name], p.credentials)
 		mu.Lock()
 		defer mu.Unlock()
 		p.outputs[name], p.outputErr[name] = outs, err
 	})
+}
+
+// markSecrets marks the outputs that hand on a secret of a component further up, which
+// nothing here may read.
+func (p *planner) markSecrets(ctx context.Context, names []string) {
+	paths := newSecretPaths(p.driver, p.in, p.components)
+	p.readOutputs(ctx, paths.unread(names, p.outputs))
+	p.outputs = paths.mark(names, p.outputs, p.outputErr)
 }
 
 // componentOutputs reads the outputs of one component's steps as they stand

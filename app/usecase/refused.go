@@ -46,7 +46,8 @@ func (p *planner) declares(c *project.Component, output string) (declared, under
 			understood = false
 		default:
 			names, err := p.driver.Declared(p.in.Checkout.Dir, p.in.Project.Dir, root)
-			understood, declared = understood && err == nil, declared || names[output]
+			_, has := names[output]
+			understood, declared = understood && err == nil, declared || has
 		}
 	}
 	return declared, understood

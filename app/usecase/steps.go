@@ -126,7 +126,7 @@ func sensitiveReads(m *member, outputs map[string]map[string]engine.Output) []di
 	var secrets []digest.Value
 	for _, read := range m.outputReads() {
 		if value, sensitive := lookup(outputs[read.Component], read.Output); sensitive {
-			secrets = append(secrets, value)
+			secrets = append(secrets, secretsIn(value, outputs)...)
 		}
 	}
 	return secrets

@@ -212,11 +212,7 @@ func (d *Driver) Declared(checkout, projectDir string, root project.Root) (map[s
 	if err != nil {
 		return nil, fmt.Errorf("reading the outputs that root %s declares: %w", root.Name, err)
 	}
-	declared := map[string]bool{}
-	for name := range config.Outputs {
-		declared[name] = true
-	}
-	return declared, nil
+	return config.Outputs, nil
 }
 
 // Outputs reads the outputs that stand now: none for a root that was never
