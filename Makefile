@@ -53,7 +53,7 @@ test: $(if $(PLANNER),,$(OWN_TOFU)) ## Run the tests (under 5 minutes; the slow 
 
 .PHONY: conformance
 conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, GitLab and Forgejo, and print the table
-	cd app/conformance && $(GO) test -count=1 -timeout 15m
+	cd app/conformance && $(GO) test -count=1 -timeout 30m
 
 .PHONY: e2e
 e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the longest journeys; the demos
