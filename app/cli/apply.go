@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
@@ -212,6 +213,10 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: c.job.url,
 		BaseBranch: where.branch, ApplyOnMerge: true, NotIsolated: notIsolated, Ask: ask(a.Policy), Asked: a.Asked(),
 	}}
+	if s := a.Report.Status; s == report.Failed || s == report.PlanFailed {
+		h.progress("to go on, mend what failed and run the same again")
+		out.note.Report.Message = strings.TrimSpace(a.Report.Message + "\n\nIt is not tried again by itself: run its job again, or `chant ci run apply` at this commit.")
+	}
 	if a.Set != nil {
 		out.shown = a.Set.Shown()
 	}

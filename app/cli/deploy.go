@@ -176,8 +176,12 @@ func (h *Host) finishDeploy(e ended) error {
 	case e.failure != nil:
 		return e.failure
 	case e.out.Status == fanout.Fail:
+		h.progress("to go on, mend what failed and run the same again")
 		return &ExitError{Code: Failed}
 	case e.out.Status == fanout.Gated:
+		if e.release == nil { // of which a wave may be over that has not opened all gates
+			h.progress("to go on, run the same again after the approvals that are missing")
+		}
 		return &ExitError{Code: Refused}
 	}
 	return nil

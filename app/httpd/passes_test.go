@@ -79,6 +79,21 @@ func TestTheRunPageShowsThePlanThatARoundAsksFor(t *testing.T) {
 	}
 }
 
+// The page of a run that failed says what carries it on, as its note does.
+func TestTheRunPageOfAFailedRunSaysHowItGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFollowed(t, [][]string{{"net"}}, nil)
+	f.start("net")
+	if html := f.page(); strings.Contains(html, "chant apply") {
+		t.Error("a run that goes on asks for another one")
+	}
+	f.settle("net", run.Outcome{Error: "the disk is full"})
+	f.over()
+	if html, want := f.page(), "It is not tried again by itself: comment `chant apply` to try again."; !strings.Contains(html, want) {
+		t.Errorf("the page of the run lacks %q", want)
+	}
+}
+
 // The row of a gated wave that finished stays while the next one runs.
 func TestTheRunPageShowsHowEachGatedWaveStandsWhileItRuns(t *testing.T) {
 	t.Parallel()

@@ -200,7 +200,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	page := web.Run{
 		Frame: s.frame("Apply of "+repo.FullName(), "runs"), Repo: repo.FullName(), RepoURL: repo.HTMLURL,
 		Env: row.Env, Member: row.Member, Stage: "apply", Status: facts.Summary(kept).Status, Verdict: verdict,
-		Head: rep.Head, Base: rep.Base, Digest: rep.Digest.String(), Started: row.Created, Message: rep.Message,
+		Head: rep.Head, Base: rep.Base, Digest: rep.Digest.String(), Started: row.Created, Message: kept.Message(),
 		Weight: web.WeightOf(rep.ChangeSet), Named: web.NamedOf(rep), Members: web.MembersOf(rep),
 		WaveRows: web.WaveRowsOf(rep), Groups: web.GroupsOf(rep), Fallbacks: web.FallbacksOf(rep),
 		Approvals: web.ApprovalsOf(rep, func(pr int) string { return pullURL(repo, pr) }),
@@ -264,6 +264,9 @@ func (s *Server) runGates(r *http.Request, page *web.Run, shown shownRun) error 
 		return err
 	}
 	decided := newest.ID != shown.row.ID
+	if decided {
+		page.Message = rep.Message // it goes on in another one
+	}
 	page.Rounds = shown.rounds(decided)
 	if shown.a.State.Via == record.ViaGate {
 		g := shown.gate()

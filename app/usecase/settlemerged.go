@@ -172,14 +172,20 @@ func (k KeptRun) onCommand() bool {
 	return k.Status == RunEnded && !k.Apply.Fresh && (s == report.Failed || s == report.PlanFailed)
 }
 
+// Message is that of the run's report, with how it goes on where it failed.
+func (k KeptRun) Message() string {
+	if !k.onCommand() {
+		return k.Apply.Report.Message
+	}
+	return strings.TrimSpace(k.Apply.Report.Message + "\n\nIt is not tried again by itself: " + retryHint + ".")
+}
+
 // retryHint is how a failed apply goes on.
 const retryHint = "comment `chant apply` to try again"
 
 func (s *Settler) applyNote(p Policy, run KeptRun) note.Input {
 	r := run.Apply.Report
-	if run.onCommand() {
-		r.Message = strings.TrimSpace(r.Message + "\n\nIt is not tried again by itself: " + retryHint + ".")
-	}
+	r.Message = run.Message()
 	return note.Input{
 		Report: r, Marker: project.NoteMarker(r.Env, r.Member), RunURL: s.runURL(run.ID),
 		BaseBranch: run.Apply.Branch, ApplyOnMerge: true, NotIsolated: s.NotIsolated,
