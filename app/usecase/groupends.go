@@ -138,6 +138,7 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run writes nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
 		}
 		found = true
+		e.in.say("the apply of %s at commit %s did not end; it is ended first", memo.Plan, short(memo.Commit)) // which takes as long as what lives of it
 		if err := e.endGroup(ctx, memo); err != nil {
 			if ctx.Err() != nil {
 				return found, ctx.Err()
