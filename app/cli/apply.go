@@ -34,7 +34,7 @@ func ApplyGreen(ctx context.Context, h *Host, o ApplyOptions) error {
 	if !o.Green {
 		return NotBuilt("pr-apply of a pull request's own merge commit", "apply green commits: add --green")
 	}
-	return h.apply(ctx, o, false)
+	return h.apply(ctx, o, false, nil)
 }
 
 func (o ApplyOptions) check() error {
@@ -49,8 +49,9 @@ func (o ApplyOptions) check() error {
 	return nil
 }
 
-// apply applies one commit: the one named, HEAD, or the newest green one.
-func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
+// apply applies one commit: the one named, HEAD, or the newest green one. found is told
+// which, nil for nobody.
+func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool, found func(commit string) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -72,10 +73,16 @@ func (h *Host) apply(ctx context.Context, o ApplyOptions, newest bool) error {
 	}
 	in := usecase.ApplyInput{
 		Site: c.site, Branch: where.branch, Env: where.env, Member: where.member, Commit: commit,
-		Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, RequireReview: o.RequireReview, Progress: h.progress,
+		Gate: o.Gate, WaveGate: o.WaveGate, Wave: o.Wave, RequireReview: o.RequireReview, Progress: h.progress, Found: found,
 	}
-	if newest && o.Head == "" {
+	switch {
+	case newest && o.Head == "":
 		in.Commit = ""
+	case found != nil: // it is known before anything can fail
+		if err := found(commit); err != nil {
+			return err
+		}
+		in.Found = nil
 	}
 	if in.Base, err = c.commitBefore(ctx, o.Base); err != nil {
 		return err

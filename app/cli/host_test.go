@@ -336,3 +336,36 @@ func TestAProjectThatIsKnownByItsNumberIsNamedByIt(t *testing.T) {
 		t.Errorf("said %v", err)
 	}
 }
+
+// pr-loop §10.3: the job of a wave hands its commit on as the forge's jobs do, beside what
+// they hand on themselves.
+func TestAWaveHandsItsCommitOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		environ []string
+		file    string
+		want    string
+	}{
+		"GitHub and Forgejo": {[]string{"GITHUB_OUTPUT=out", "GITLAB_CI="}, "out", "other=1\ngreen-sha=abc\n"},
+		"GitLab":             {[]string{"GITLAB_CI=true"}, "chant-green.env", "GREEN_SHA=abc\n"},
+		"by hand":            {nil, "chant-green.env", ""},
+	} {
+		h := &Host{Dir: t.TempDir(), Environ: c.environ}
+		if name == "GitHub and Forgejo" {
+			if err := os.WriteFile(filepath.Join(h.Dir, "out"), []byte("other=1\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.handOn("abc"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, err := os.ReadFile(filepath.Join(h.Dir, c.file))
+		if string(got) != c.want || err != nil && c.want != "" {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+	h := &Host{Dir: t.TempDir(), Environ: []string{"GITHUB_OUTPUT=gone/out"}}
+	if err := h.handOn("abc"); err == nil {
+		t.Error("what can't be handed on is no error")
+	}
+}

@@ -45,6 +45,9 @@ type ApplyInput struct {
 	Dir      string // of this apply, kept until it is over
 	Journal  Journal
 	Progress func(line string)
+	// Found is told the commit to apply once it is found, before anything else is done
+	// about it; nil for nobody.
+	Found func(commit string) error
 }
 
 // Apply is one apply, JSON-serialisable: whoever loads it after a crash carries
@@ -165,6 +168,9 @@ func (a *Apply) over() bool { return a.Report.Status != report.Planned }
 // status is Planned when there is something to carry out.
 func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Checkout, error) {
 	t, err := st.greenTarget(ctx, in)
+	if err == nil && in.Found != nil {
+		err = in.Found(t.commit)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
