@@ -44,6 +44,7 @@ type Server struct {
 	inbox   *store.Inbox
 	http    *http.Server
 	lock    *exec.FileLock
+	groups  *groupEnder
 }
 
 // New opens the state directory and wires the parts. Nothing runs before Run.
@@ -74,6 +75,7 @@ func New(ctx context.Context, c *config.Config, version string, log *slog.Logger
 		Drivers: drivers, Credentials: credentials{c, where.listedAs}, Dir: filepath.Join(c.StateDir, "runs"),
 		Version: version, DefaultEnv: c.DefaultEnv, Now: time.Now, NewID: uuid.NewString, Fault: s.fault,
 	}
+	s.groups = &groupEnder{drivers: drivers, sites: where, facts: kept, stage: stage, log: s.log, every: c.SweepInterval.Std()}
 	notIsolated := s.wall == exec.WallNone
 	if s.jobs, err = s.wireJobs(where, kept, stage, notIsolated); err != nil {
 		return nil, err
@@ -210,6 +212,7 @@ func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
 	if err := s.jobs.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
+	endGroups := s.groups.start(ctx)
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(listener) }()
 	s.log.Info("serving", "address", listener.Addr().String(), "repositories", s.config.Repositories,
@@ -219,6 +222,7 @@ func (s *Server) Run(ctx context.Context, listening func(addr string)) error {
 	case err = <-served:
 	case <-ctx.Done():
 	}
+	endGroups()
 	return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 }
 

@@ -70,7 +70,7 @@ func TestAGroupWhoseMachineIsGoneIsUnlockedByAnAdministrator(t *testing.T) {
 
 	w.machine("-gone", "-new")
 	w.green(merge)
-	w.awaitStatus(pr.Head(), "chant/apply", "failure", "did not plan")
+	w.awaitStatus(pr.Head(), "chant/apply", "failure", "an earlier apply of a group")
 	w.awaitNote(pr, "chant unlock "+open[0].ID)
 	w.awaitNote(pr, open[0].Journal)
 	w.holds("net", "")

@@ -16,6 +16,9 @@ import (
 // groupMemo is what the journal of a group's apply keeps for whoever has to end it
 // without the apply that it was part of.
 type groupMemo struct {
+	// Repo and Env are where a server applied it.
+	Repo   string `json:"repo,omitempty"`
+	Env    string `json:"env,omitempty"`
 	Member string `json:"member,omitempty"` // of the workspace
 	Commit string `json:"commit"`
 	// Head and Base make that commit where it is a pull request in its own environment.

@@ -146,7 +146,9 @@ func (ex *execution) groupPlan(ctx context.Context, g *GroupPlan) (engine.Groupe
 	plan, err := ex.planInput().savedGroup(g, steps, ex.credentials)
 	if err == nil {
 		ex.groupsOf(ex.in.Site, ex.in.Member, ex.apply.Policy.Env.Name).mark(ctx, g, ex.apply.State.Commit, ex.apply.Token, &plan.Target)
-		plan.Target.Memo, err = json.Marshal(groupMemo{Member: ex.in.Member, Commit: ex.apply.State.Commit, Plan: g})
+		plan.Target.Memo, err = json.Marshal(groupMemo{
+			Repo: ex.in.Site.Repo.Key(), Env: ex.apply.Policy.Env.Name, Member: ex.in.Member, Commit: ex.apply.State.Commit, Plan: g,
+		})
 	}
 	return grouper, plan, err
 }

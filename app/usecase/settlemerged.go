@@ -198,6 +198,9 @@ func applyStatus(run KeptRun) (state, description string) {
 	if run.Status == RunRunning && run.Apply.Report.Status == report.Planned {
 		return note.Pending, fmt.Sprintf("applying %s", short(run.Apply.Report.Head))
 	}
+	if len(run.Apply.Open) > 0 {
+		return note.Failure, "not applied: an earlier apply of a group is not seen to have ended; the note says what to do"
+	}
 	state, description = note.Status(run.Apply.Report)
 	if run.onCommand() {
 		description = note.WithHint(description, retryHint)

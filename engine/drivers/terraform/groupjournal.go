@@ -90,14 +90,23 @@ func (g *Grouper) scope() string {
 
 // Unended implements engine.Grouper.
 func (g *Grouper) Unended() ([]engine.UnendedGroup, error) {
-	paths, err := filepath.Glob(filepath.Join(g.journals(), g.scope()+"*"))
+	return unended(filepath.Join(g.journals(), g.scope()+"*"), g.key)
+}
+
+// Unended are those of every scope that have their journals in a state directory.
+func Unended(stateDir string, key sealed.Key) ([]engine.UnendedGroup, error) {
+	return unended(filepath.Join(stateDir, "groups", "*"), key)
+}
+
+func unended(pattern string, key sealed.Key) ([]engine.UnendedGroup, error) {
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("looking for journals of groups: %w", err)
 	}
 	var out []engine.UnendedGroup
 	for _, path := range paths {
 		one := engine.UnendedGroup{Journal: path}
-		content, begun, err := journal{g.key, path}.read()
+		content, begun, err := journal{key, path}.read()
 		if one.Memo, one.Err = content.Memo, err; begun || err != nil {
 			out = append(out, one)
 		}
