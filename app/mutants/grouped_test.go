@@ -64,6 +64,10 @@ var grouped = []mutant{
 		old: "if len(e.marks.Released) == 0 || e.in.DryRun {", new: "if true {", killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
 	},
 	{
+		name: "group: one that waits for its state is planned with others", file: "app/usecase/groupplan.go",
+		old: "if p.in.Open.of(m.name) != nil {", new: "if false {", killers: "./app/usecase", run: "TestAMemberThatWaitsForItsState",
+	},
+	{
 		name: "group: its recovery is skipped", file: "app/usecase/resume.go",
 		old: "if g := ex.pass.Set.groupOf(member); g != nil {", new: "if g := ex.pass.Set.groupOf(member); g != nil && g.Members == nil {",
 		killers: "./app/soundness", run: "TestAGroupWhoseServerIsKilledEndsOnce",

@@ -31,6 +31,10 @@ func (p *planner) planGroup(ctx context.Context, g compose.Group) *plannedGroup 
 			return dissolved(g, fmt.Sprintf("two of %s apply root %s", strings.Join(g.Members, ", "), m.name))
 		}
 		one.members, one.plan.Members = append(one.members, m), append(one.plan.Members, m.name)
+		if p.in.Open.of(m.name) != nil {
+			one.refused[name] = compose.Refusal{Kind: report.FallbackPlan, Reason: "an earlier apply of a group with it did not end"}
+			continue
+		}
 		vars, err := p.resolveInGroup(m, g, one.plan)
 		if err == nil {
 			targets[i], err = p.in.bareTarget(m.step, vars, p.credentials)

@@ -101,13 +101,6 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 	for _, name := range p.in.Applied {
 		in.Refused[name] = compose.Refusal{Kind: report.FallbackAlone, Reason: "an earlier apply of this commit applied it"}
 	}
-	for name, c := range p.components {
-		for _, step := range c.Steps() {
-			if err := p.in.Open.of(memberName(c, step)); err != nil {
-				in.Refused[name] = compose.Refusal{Kind: report.FallbackPlan, Reason: "an earlier apply of a group that it is in did not end"}
-			}
-		}
-	}
 	return in
 }
 

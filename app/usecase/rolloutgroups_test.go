@@ -55,6 +55,32 @@ func rolledOut(t *testing.T) (*rollout, *plannedGroup) {
 	return &rollout{Deployment: d, in: RolloutInput{Run: run}, refused: map[string]compose.Refusal{}, composed: plan.Waves}, one
 }
 
+// Soundness I12: what an earlier apply did not give its state yet is planned neither in a
+// group nor by itself, and nobody is given its outputs.
+func TestAMemberThatWaitsForItsStateIsPlannedNowhere(t *testing.T) {
+	t.Parallel()
+	r, one := rolledOut(t)
+	r.Stage, r.open = &Stage{NewID: func() string { return "id" }}, openGroups{}
+	r.open.add([]string{"net", "app", "data", "web"}, "mark", refusef("waits"))
+	c, err := compose.Of(r.composition(r.planner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := r.planner().planGroup(t.Context(), c.Groups[0])
+	for _, m := range one.members {
+		if got := planned.refused[m.component.Name]; got.Kind != report.FallbackPlan {
+			t.Errorf("%s in its group: %+v", m.name, got)
+		}
+		if err := r.planStep(t.Context(), m, nil); err == nil || err.Error() != "waits" {
+			t.Errorf("%s by itself: %v", m.name, err)
+		}
+		r.readOutputs(t.Context(), m.component.Name)
+		if err := r.outputs[m.component.Name].err; forPeople(err) == nil {
+			t.Errorf("its outputs: %v", err)
+		}
+	}
+}
+
 // pr-loop §8.2, soundness I6: within a fan-out each member of a group ends for itself. A
 // member that was not reached is planned again, in the same run, unless it follows one
 // that failed; and nothing that follows one that failed counts as done.
