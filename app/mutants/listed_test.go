@@ -80,11 +80,11 @@ var coverage = []mutant{
 	},
 	{
 		name: "clause 4: approved while an input was not known", file: "engine/cover/member.go",
-		old: "for _, h := range then.Holes {\n\t\tif h.Type == inputHole {", new: "for _, h := range then.Holes {\n\t\tif false {", killers: "./engine/cover",
+		old: "for _, h := range then.Holes {\n\t\tif h.Type == changeset.InputHole {", new: "for _, h := range then.Holes {\n\t\tif false {", killers: "./engine/cover",
 	},
 	{
 		name: "clause 4: an input is not known yet", file: "engine/cover/member.go",
-		old: "for _, h := range now.Holes {\n\t\tif h.Type == inputHole {", new: "for _, h := range now.Holes {\n\t\tif false {", killers: "./engine/cover",
+		old: "for _, h := range now.Holes {\n\t\tif h.Type == changeset.InputHole {", new: "for _, h := range now.Holes {\n\t\tif false {", killers: "./engine/cover",
 	},
 	{
 		name: "the source is dropped", file: "engine/cover/member.go",

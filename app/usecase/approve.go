@@ -191,10 +191,11 @@ func (c *Commander) acceptedReply(comment forges.Comment, cmd command.Command, g
 	if what := withheld(g.document); what != "" {
 		return note.Withheld(g.report.Op, g.report.Gate, what)
 	}
-	if comment.Ref.Kind != engine.Review {
+	holes, members := holesOf(g.document)
+	if comment.Ref.Kind != engine.Review && (len(holes) == 0 || len(holes) < members) {
 		return ""
 	}
-	return note.Accepted(cmd, g.report.Op, g.report.Gate, cmd.Digest)
+	return note.Approved(g.report.Op, g.report.Gate, cmd.Digest, holes, members)
 }
 
 // pick finds the one gate a command speaks to.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
 )
 
@@ -48,4 +49,17 @@ func (a *Apply) notUnderApproval(r cover.Report, sources string) string {
 		}
 	}
 	return "what is read has no value, and nothing in this plan gives it one: " + strings.Join(reads, ", ") + "; correct the output's name, or have what it comes from applied: by a change of its files, or with chant run --components"
+}
+
+// holesOf are the members of a document that read what has no value yet, of so many.
+func holesOf(doc *changeset.Document) (holes []string, members int) {
+	if doc == nil {
+		return nil, 0
+	}
+	for _, m := range doc.Members {
+		if m.ReadsUnknown() {
+			holes = append(holes, m.Member)
+		}
+	}
+	return holes, len(doc.Members)
 }

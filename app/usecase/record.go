@@ -361,7 +361,7 @@ func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, pref
 // and it gets one of its own once what it reads is applied (pr-loop §8.1).
 func coversAll(approved, fresh cover.Side) bool {
 	for _, member := range fresh.Doc.Members {
-		if slices.ContainsFunc(member.Holes, func(h changeset.Hole) bool { return h.Type == "input" }) {
+		if member.ReadsUnknown() {
 			continue
 		}
 		if ok, _ := cover.PlanCoveredBy(approved, fresh, member.Member); !ok {

@@ -7,7 +7,6 @@ import (
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
-	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
@@ -40,7 +39,7 @@ func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comme
 	}
 	reply := ""
 	if comment.Ref.Kind == engine.Review {
-		reply = note.Accepted(cmd, acts[0].Op, acts[0].Gate, digest.Digest{})
+		reply = note.TakenBack(acts[0].Op, acts[0].Gate)
 	}
 	return answer{reply: reply, rule: "revocation"}, nil
 }

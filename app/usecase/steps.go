@@ -100,7 +100,7 @@ func (p *planner) hole(m *member, unknown []project.Read) (changeset.Part, error
 	}}
 	for _, read := range unknown {
 		part.Member.Holes = append(part.Member.Holes, changeset.Hole{
-			Address: read.Component + "." + read.Output, Type: "input",
+			Address: read.Component + "." + read.Output, Type: changeset.InputHole,
 			Reason: fmt.Sprintf("inputs from %s; re-checked on apply", read.Component),
 		})
 	}

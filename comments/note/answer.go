@@ -6,28 +6,21 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/comments/changes"
-	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// Accepted answers a command that counted, where no reaction can be given.
-func Accepted(c command.Command, op, gate string, d digest.Digest) string {
-	switch c.Verb {
-	case command.Approve:
-		return fmt.Sprintf("Counted: plan %s is approved at %s.\n", shortDigest(d.Short()), Inline(op+" "+gate))
-	case command.Revoke:
-		return fmt.Sprintf("Revoked: no earlier approval counts at %s any more.\n", Inline(op+" "+gate))
-	case command.Plan:
-		return "A new plan is on its way; the note above will show it.\n"
-	case command.Apply:
-		return "The apply carries on; the note above will show how it ends.\n"
-	case command.Unlock:
-		return "Unlocked.\n"
-	}
-	return "Done.\n"
+// Approved answers an approval that counted, of a plan with so many members and these
+// holes, where no reaction can be given or the approval opens less than it seems to.
+func Approved(op, gate string, d digest.Digest, holes []string, members int) string {
+	return fmt.Sprintf("Counted: plan %s is approved at %s.\n", shortDigest(d.Short()), Inline(op+" "+gate)) + coversNothing(holes, members)
+}
+
+// TakenBack answers a revocation that counted, where no reaction can be given.
+func TakenBack(op, gate string) string {
+	return fmt.Sprintf("Revoked: no earlier approval counts at %s any more.\n", Inline(op+" "+gate))
 }
 
 // Withheld answers an approval of a plan whose document is kept off the ledger,

@@ -47,7 +47,7 @@ func approveBlock(in Input) string {
 	var b strings.Builder
 	if needsApproval(in) && !r.Digest.IsZero() {
 		b.WriteString(copyBlock("exactly this plan", approveLine(in), in.Ask.Sealed))
-		b.WriteString(needs(in.Ask) + "\n")
+		b.WriteString(needs(in.Ask) + "\n" + coversNothing(holesOf(r)))
 		if r.Approval.Status == report.Approved && len(r.Approval.ApprovedBy) > 0 {
 			fmt.Fprintf(&b, "Approved by %s; %s missing.\n", nameList(people(r.Approval.ApprovedBy), 10), plural(missing(in), "approval"))
 		}
@@ -89,6 +89,30 @@ func needs(a Ask) string {
 		b.WriteString(", not " + nameList(handles(a.Excluded), 10) + " (wrote the change)")
 	}
 	return b.String() + "."
+}
+
+// holesOf are the members that read what has no value yet, of so many.
+func holesOf(r report.Report) (holes []string, members int) {
+	for _, m := range r.Members {
+		if len(m.UnknownInputs) > 0 {
+			holes = append(holes, m.Member)
+		}
+	}
+	return holes, len(r.Members)
+}
+
+// coversNothing says of which members an approval of the plan covers nothing, "" for
+// none: a later plan of a hole is never covered (pr-loop §8.1).
+func coversNothing(holes []string, members int) string {
+	if len(holes) == 0 {
+		return ""
+	}
+	alone := ""
+	if len(holes) == members {
+		alone = ", so it lets nothing apply"
+	}
+	return "An approval of this plan covers nothing of " + nameList(holes, 10) + alone +
+		": what reads a value that is not there yet is planned once it is, and needs an approval of its own then.\n"
 }
 
 func follows(in Input) string {

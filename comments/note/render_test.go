@@ -40,6 +40,12 @@ func TestNotesReadAsRecorded(t *testing.T) {
 			in.Report.Digest, in.Report.Selection.Waves = digestOf(t, "00"), nil
 			in.Report.Message = "the head does not merge into main: conflict in infra/net/main.tf"
 		},
+		"plan-only-a-hole": func(in *Input) {
+			doc := *in.Report.ChangeSet
+			doc.Members, doc.Entries = doc.Members[1:2], nil
+			in.Report.ChangeSet, in.Report.Members, in.Report.RunsCode, in.Report.Groups = &doc, in.Report.Members[1:2], nil, nil
+			in.Report.Selection.Waves = [][]string{{"app"}}
+		},
 		"plan-nothing": func(in *Input) {
 			in.Report.Status, in.Report.Members, in.Report.ChangeSet, in.Report.RunsCode = report.Nothing, nil, nil, nil
 			in.Report.Selection.Waves, in.Report.Selection.Unclaimed = nil, []string{"infra/orphan"}
@@ -200,6 +206,8 @@ func TestAnswersReadAsRecorded(t *testing.T) {
 	golden(t, "explain-member", Explain(in, "data"))
 	golden(t, "explain-unknown-member", Explain(in, "nope`@x"))
 	golden(t, "help", Help("chant-app"))
+	golden(t, "approved", Approved("pr-12", "pr-apply", digestOf(t, "9b1f"), nil, 2)+
+		Approved("pr-12", "pr-apply", digestOf(t, "9b1f"), []string{"app"}, 2)+Approved("pr-12", "pr-apply", digestOf(t, "9b1f"), []string{"app"}, 1))
 	golden(t, "act-now", ActNow(in, "org/platform", "https://forge.example/acme/infra/pull/12#issuecomment-1"))
 	golden(t, "short", Short(in, 65536))
 	golden(t, "explain-not-green", NotGreen("4053a471dcec4955540d7df18b70a80ebcb37b66", green.Waits{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -196,7 +197,7 @@ func holeRemark(r report.Report, m report.Member) string {
 	}
 	var parts []string
 	for _, h := range doc.Holes {
-		if h.Type != "input" {
+		if h.Type != changeset.InputHole {
 			parts = append(parts, Inline(h.Address)+" ("+shortenText(h.Reason, 120)+")")
 		}
 	}

@@ -3,7 +3,11 @@
 // It reads no planner's own format and does no I/O.
 package changeset
 
-import "github.com/chant-bot/chant/engine/digest"
+import (
+	"slices"
+
+	"github.com/chant-bot/chant/engine/digest"
+)
 
 // Schema is the $schema of every document, and Contract its version. Within a
 // version fields are only added.
@@ -62,6 +66,15 @@ type Hole struct {
 	// Extra are fields this version does not know, or known ones left empty
 	// in an odd way; they are hashed as they stand.
 	Extra map[string]digest.Value `json:"-"`
+}
+
+// InputHole is the Type of a hole that stands for a read whose value is not known yet.
+const InputHole = "input"
+
+// ReadsUnknown tells that the member is such a hole itself, or has one: nothing of it is
+// covered by an approval of the document (pr-loop §8.1).
+func (m Member) ReadsUnknown() bool {
+	return slices.ContainsFunc(m.Holes, func(h Hole) bool { return h.Type == InputHole })
 }
 
 // Entry is one resource change. Address and Deposed identify it in its member.

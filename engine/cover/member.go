@@ -8,10 +8,6 @@ import (
 	"github.com/chant-bot/chant/engine/plans/terraform"
 )
 
-// inputHole is the type of a hole that stands for a read whose value is not
-// known yet.
-const inputHole = "input"
-
 // otherSourceNote opens the reasons that count only because the sources differ.
 const otherSourceNote = "what it was planned from is not what was approved, and "
 
@@ -88,12 +84,12 @@ func notComparable(then, now changeset.Member) string {
 		return fmt.Sprintf("it is planned by %s now, and was approved as planned by %s", plannedBy(now), plannedBy(then))
 	}
 	for _, h := range then.Holes {
-		if h.Type == inputHole {
+		if h.Type == changeset.InputHole {
 			return fmt.Sprintf("`%s` was not known when it was approved", h.Address)
 		}
 	}
 	for _, h := range now.Holes {
-		if h.Type == inputHole {
+		if h.Type == changeset.InputHole {
 			return fmt.Sprintf("`%s` is not known yet", h.Address)
 		}
 	}
