@@ -36,6 +36,9 @@ func (m mutant) dies(t *testing.T) {
 	if m.drawn(t) {
 		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=1ms") // nobody reads what kills a mutant
 	}
+	if m.killers == "./app/soundness" {
+		args = append(args, "-patience=2m") // many times what it takes where nothing waits in vain
+	}
 	out, err := goTool(t, args...)
 	var exit *exec.ExitError
 	switch {

@@ -3,6 +3,7 @@ package soundness_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -77,8 +78,9 @@ type world struct {
 	disturb func()
 }
 
-// deadline is generous: machines that run tests are slow and shared.
-const deadline = 10 * time.Minute
+// patience is generous: machines that run tests are slow and shared. A mutant, which may
+// have a test fail by waiting, gives less.
+var patience = flag.Duration("patience", 10*time.Minute, "how long a test may take")
 
 func newWorld(t testing.TB, p project, s settings) *world {
 	t.Helper()
@@ -89,7 +91,7 @@ func newWorld(t testing.TB, p project, s settings) *world {
 	if err != nil {
 		t.Fatal("neither terraform nor tofu is on PATH; install one of them to run this test")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	ctx, cancel := context.WithTimeout(t.Context(), *patience)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
 	w := &world{t: t, ctx: ctx, settings: s, World: &demo.World{Dir: dir, State: filepath.Join(dir, "state"), Secret: "webhook-secret"}}
