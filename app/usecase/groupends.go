@@ -138,7 +138,7 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			continue // another lease's
 		}
 		if e.in.DryRun {
-			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run writes nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
+			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run ends nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
 		}
 		found = true
 		e.in.say("the apply of %s at commit %s did not end; it is ended first", memo.Plan, short(memo.Commit)) // which takes as long as what lives of it
