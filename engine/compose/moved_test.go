@@ -42,7 +42,7 @@ func TestWhatAPlanMovesIsUnknownToItsReadersOutsideTheGroup(t *testing.T) {
 			t.Parallel()
 			in := everything(t, estate(t, tt.components...))
 			in.Refused = map[string]Refusal{}
-			for _, r := range strings.Fields(tt.refused) {
+			for r := range strings.FieldsSeq(tt.refused) {
 				in.Refused[r] = Refusal{Kind: report.FallbackAlone, Reason: "a test"}
 			}
 			known := in
@@ -66,7 +66,7 @@ func TestWhatAPlanMovesIsUnknownToItsReadersOutsideTheGroup(t *testing.T) {
 			if diff := cmp.Diff(tt.moved, strings.Join(got, " ")); diff != "" {
 				t.Errorf("moved (-want +got):\n%s", diff)
 			}
-			for _, want := range strings.Split(tt.ways, ", ") {
+			for want := range strings.SplitSeq(tt.ways, ", ") {
 				component, way, _ := strings.Cut(want, " ")
 				if got := c.Ways[component]; len(got) != 1 || string(got[0]) != way {
 					t.Errorf("%s is planned as %s, want %s", component, got, way)
