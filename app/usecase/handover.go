@@ -58,24 +58,25 @@ func (h *handovers[T]) take(repo engine.Repo, number int, now time.Time) (what T
 // toPlan is what a settle read of a pull request right before it queued its plan,
 // and found that it may be planned.
 type toPlan struct {
-	change engine.Change
-	head   chan struct{} // closed once the head was fetched, or could not be
+	reading
+
+	head chan struct{} // closed once the head was fetched, or could not be
 }
 
 // takePlan is the pull request of a wish as a settle handed it over, once its head
 // was fetched. A head that somebody asked to be planned again has been read by
 // nobody.
-func (s *Settler) takePlan(ctx context.Context, site *Site, wish PlanWish) (engine.Change, bool) {
+func (s *Settler) takePlan(ctx context.Context, site *Site, wish PlanWish) (reading, bool) {
 	given, found := s.toPlan.take(site.Repo, wish.Number, s.Now())
 	if !found || wish.Again || given.change.Head != wish.Head || given.change.BaseBranch != wish.BaseBranch {
-		return engine.Change{}, false
+		return reading{}, false
 	}
 	select {
 	case <-given.head:
 	case <-ctx.Done():
 	}
 	site.isFetched(wish.BaseBranch)
-	return given.change, true
+	return given.reading, true
 }
 
 var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)

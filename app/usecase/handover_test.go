@@ -37,7 +37,7 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 			t.Parallel()
 			now := time.Now()
 			s := &Settler{Stage: &Stage{Now: func() time.Time { return now.Add(tt.age) }}}
-			s.toPlan.give(repo, 3, toPlan{change: change, head: fetched}, now)
+			s.toPlan.give(repo, 3, toPlan{reading: reading{change: change}, head: fetched}, now)
 			site := &Site{Repo: tt.repo}
 			if _, got := s.takePlan(t.Context(), site, tt.wish); got != tt.want || site.fetched["main"] != tt.want {
 				t.Errorf("taken: %v, want %v", got, tt.want)

@@ -106,7 +106,7 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Chang
 				description = why
 			}
 			if why == "" && len(places) > 0 {
-				s.toPlan.give(site.Repo, change.Number, toPlan{change: change, head: fetched}, s.Now())
+				s.toPlan.give(site.Repo, change.Number, toPlan{reading: site.read, head: fetched}, s.Now())
 				if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
 					return err
 				}
@@ -166,10 +166,11 @@ type PlanWish struct {
 // pull request as it is now and asks itself whether it may, unless the settle that
 // queued it did both a moment ago; nil when it may not or need not.
 func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir string) (*PlannedChange, error) {
-	change, may, err := s.wished(ctx, site, wish)
+	read, may, err := s.wished(ctx, site, wish)
 	if err != nil || !may {
 		return nil, err
 	}
+	change := read.change
 	base, tip, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
@@ -180,7 +181,7 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 	if err := site.fetchHead(ctx, change.Number, change.Head); err != nil {
 		return nil, err
 	}
-	done := &PlannedChange{BaseTip: tip, seen: &seen{}}
+	done := &PlannedChange{BaseTip: tip, seen: &seen{reading: read}}
 	in := PullInput{
 		Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir,
 		Ending: func() { s.see(ctx, site, change, base.places(change.BaseBranch, s.DefaultEnv), done.seen) },
@@ -202,27 +203,28 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 // wished is the pull request of a wish, and whether its code may be run: it may not
 // once it has another head or base branch, which have a wish of their own, or is not
 // open any more. What planning it needs is fetched meanwhile.
-func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (change engine.Change, may bool, err error) {
-	if change, given := s.takePlan(ctx, site, wish); given {
-		return change, true, nil
+func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (read reading, may bool, err error) {
+	if read, given := s.takePlan(ctx, site, wish); given {
+		return read, true, nil
 	}
+	var change engine.Change
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, wish.Number); return err },
 		ahead(func() error { return site.FetchBranch(ctx, wish.BaseBranch) }),
 		ahead(func() error { return site.fetchHead(ctx, wish.Number, wish.Head) }),
 	)
 	if errors.Is(err, forges.ErrNotFound) {
-		return change, false, nil
+		return reading{}, false, nil
 	}
 	if err != nil || change.State != engine.Open || change.Head != wish.Head || change.BaseBranch != wish.BaseBranch {
-		return change, false, err
+		return reading{}, false, err
 	}
 	base, _, err := site.boundNow(ctx, change.BaseBranch)
 	if err != nil {
-		return change, false, unlessGone(err)
+		return reading{}, false, unlessGone(err)
 	}
 	why, err := s.notPlanned(ctx, site, change, base.Declaration)
-	return change, err == nil && why == "", err
+	return reading{change: change}, err == nil && why == "", err
 }
 
 // nothingPlanned is the plan of a pull request no env takes, so that it is known

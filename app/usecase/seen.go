@@ -10,17 +10,24 @@ import (
 	"github.com/chant-bot/chant/forges"
 )
 
-// seen is what a plan job reads while its last plan is being read, for the settle
-// that shows the plans: the pull request as it is by then, its branch and the
-// ledger.
-type seen struct {
-	at         time.Time
-	done       chan struct{} // closed once it was read; nil before it is asked for
-	err        error
-	generation int64 // of the pull request, before anything was read
+// reading is an open pull request as it was read on the forge, with its branch and
+// the ledger fetched beside it.
+type reading struct {
+	at         time.Time // zero: not known
+	generation int64     // of the pull request, before it was read
 	change     engine.Change
-	branch     string // that was fetched, with the ledger
-	bare       map[string]bool
+}
+
+// seen is what a plan job has for the settle that shows its plans: what the settle
+// before read, where that was just now, else what the job reads itself while its last
+// plan is being read.
+type seen struct {
+	reading
+
+	done   chan struct{} // closed once it was read; nil before it is asked for
+	err    error
+	branch string // that was fetched, with the ledger
+	bare   map[string]bool
 
 	stored   chan struct{} // closed once it was tried to store the plans
 	storeErr error
@@ -29,26 +36,22 @@ type seen struct {
 // see begins to read. Nothing of it is believed for longer than a moment, nor once
 // another fact came (takeSeen).
 func (s *Settler) see(ctx context.Context, site *Site, change engine.Change, places []statusPlace, into *seen) {
-	into.at, into.branch, into.bare = s.Now(), change.BaseBranch, map[string]bool{}
+	into.branch, into.bare = change.BaseBranch, map[string]bool{}
 	into.done, into.stored = make(chan struct{}), make(chan struct{})
 	fresh := &Site{Repo: site.Repo, Clone: site.Clone, Ledger: site.Ledger, Forge: site.Forge}
 	go func() {
 		defer close(into.done)
-		if into.generation, into.err = s.Facts.Generation(ctx, site.Repo, PullOf(change.Number)); into.err != nil {
-			return
-		}
 		into.err = together(
-			func() (err error) { into.change, err = site.Forge.Change(ctx, site.Repo, change.Number); return err },
 			func() error {
-				if fresh.look(ctx, change.BaseBranch); fresh.snap == nil {
-					return errors.New("the branch and the ledger could not be read")
+				if !into.at.IsZero() && s.Now().Sub(into.at) < handedFor/2 {
+					return nil
 				}
-				return nil
+				return s.readAgain(ctx, fresh, change, into)
 			},
 			func() (err error) {
 				for _, at := range places {
 					marker := project.NoteMarker(at.env.Name, at.member)
-					if into.bare[marker], err = s.Poster.bare(ctx, site, change.Number, marker); err != nil {
+					if into.bare[marker], err = s.Poster.bare(ctx, fresh, change.Number, marker); err != nil {
 						return err
 					}
 				}
@@ -56,6 +59,24 @@ func (s *Settler) see(ctx context.Context, site *Site, change engine.Change, pla
 			},
 		)
 	}()
+}
+
+// readAgain reads the pull request, its branch and the ledger, and before them how
+// many facts about it came.
+func (s *Settler) readAgain(ctx context.Context, site *Site, change engine.Change, into *seen) (err error) {
+	into.at = s.Now()
+	if into.generation, err = s.Facts.Generation(ctx, site.Repo, PullOf(change.Number)); err != nil {
+		return err
+	}
+	return together(
+		func() (err error) { into.change, err = site.Forge.Change(ctx, site.Repo, change.Number); return err },
+		func() error {
+			if site.look(ctx, change.BaseBranch); site.snap == nil {
+				return errors.New("the branch and the ledger could not be read")
+			}
+			return nil
+		},
+	)
 }
 
 // Wait ends what was begun to be read, before its context does.
@@ -72,7 +93,7 @@ func (s *Settler) HandOver(repo engine.Repo, number int, done *PlannedChange) (s
 	if done.seen.done == nil {
 		return func(error) {}
 	}
-	s.seen.give(repo, number, done.seen, done.seen.at)
+	s.seen.give(repo, number, done.seen, s.Now())
 	return func(err error) {
 		done.seen.storeErr = err
 		close(done.seen.stored)
@@ -94,14 +115,14 @@ func (s *Settler) takeSeen(ctx context.Context, site *Site, number int, generati
 			return engine.Change{}, false
 		}
 	}
-	if given.err != nil || given.storeErr != nil || generation != given.generation+1 || given.change.State != engine.Open {
+	if s.Now().Sub(given.at) > handedFor || given.err != nil || given.storeErr != nil || generation != given.generation+1 || given.change.State != engine.Open {
 		return engine.Change{}, false
 	}
 	snap, err := site.Ledger.Fetched(ctx)
 	if err != nil {
 		return engine.Change{}, false
 	}
-	site.snap, site.bare = snap, given.bare
+	site.snap, site.bare, site.read = snap, given.bare, given.reading
 	site.isFetched(given.branch)
 	return given.change, true
 }

@@ -31,14 +31,14 @@ func TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame(t *testing.T) {
 		stored     error
 		want       bool
 	}{
-		"nothing else came":         {saw: seen{generation: 4}, generation: 5, want: true},
-		"another fact came":         {saw: seen{generation: 4}, generation: 6},
-		"none came of the plan":     {saw: seen{generation: 4}, generation: 4},
-		"the plan was not stored":   {saw: seen{generation: 4}, generation: 5, stored: errors.New("disk full")},
-		"it could not be read":      {saw: seen{generation: 4, err: errors.New("502")}, generation: 5},
-		"it was closed by then":     {saw: seen{generation: 4, change: engine.Change{State: engine.Closed}}, generation: 5},
-		"it was merged by then":     {saw: seen{generation: 4, change: engine.Change{State: engine.Merged}}, generation: 5},
-		"the settle came too late":  {saw: seen{generation: 4}, generation: 5, age: handedFor + time.Millisecond},
+		"nothing else came":         {saw: seen{reading: reading{generation: 4}}, generation: 5, want: true},
+		"another fact came":         {saw: seen{reading: reading{generation: 4}}, generation: 6},
+		"none came of the plan":     {saw: seen{reading: reading{generation: 4}}, generation: 4},
+		"the plan was not stored":   {saw: seen{reading: reading{generation: 4}}, generation: 5, stored: errors.New("disk full")},
+		"it could not be read":      {saw: seen{reading: reading{generation: 4}, err: errors.New("502")}, generation: 5},
+		"it was closed by then":     {saw: seen{reading: reading{generation: 4, change: engine.Change{State: engine.Closed}}}, generation: 5},
+		"it was merged by then":     {saw: seen{reading: reading{generation: 4, change: engine.Change{State: engine.Merged}}}, generation: 5},
+		"the settle came too late":  {saw: seen{reading: reading{generation: 4}}, generation: 5, age: handedFor + time.Millisecond},
 		"nothing was read meantime": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +114,14 @@ func TestHowManyFactsCameIsReadBeforeThePullRequestIs(t *testing.T) {
 	}
 	if site.snap != nil || len(site.fetched) > 0 {
 		t.Error("the plan's own site was written to beside the planning")
+	}
+
+	order = nil
+	just := &PlannedChange{seen: &seen{reading: reading{at: time.Now(), generation: 3, change: done.seen.change}}}
+	s.see(t.Context(), site, just.seen.change, places, just.seen)
+	just.Wait()
+	if just.seen.err != nil || just.seen.generation != 3 || len(order) > 0 || !cmp.Equal(bare, just.seen.bare) {
+		t.Errorf("what the settle read just now was read again: %v, %+v", order, just.seen)
 	}
 }
 

@@ -133,6 +133,7 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, genera
 	}
 	defer s.fetchExpected(ctx, site, number)()
 	var change engine.Change
+	begun := s.Now()
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, number); return err },
 		func() error { site.look(ctx, site.DefaultBranch); return nil },
@@ -145,6 +146,10 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, genera
 	}
 	switch change.State {
 	case engine.Open:
+		site.read = reading{change: change}
+		if site.snap != nil { // the ledger was fetched beside it
+			site.read.at, site.read.generation = begun, generation
+		}
 		return s.settleOpen(ctx, site, change)
 	case engine.Merged:
 		return s.settleMerged(ctx, site, change)
