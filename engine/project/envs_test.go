@@ -104,6 +104,8 @@ func TestIdentityOfAGateBindsItsRoundsAndWaves(t *testing.T) {
 		"round at the gate of a component":   {`{"go-live":{"class":"human"}}`, "go-live-round-2", []string{"identity.gates.go-live"}},
 		"wave of a fan-out":                  {`{"ship":{}}`, "ship-wave-1", []string{"identity.gates.ship"}},
 		"one wave of a fan-out":              {`{"ship-wave-2":{}}`, "ship-wave-1", []string{"identity.gates.ship-wave-2"}},
+		"round of a wave":                    {`{"rel":{}}`, "rel-wave-1-round-2", []string{"identity.gates.rel"}},
+		"round of a gate named like a wave":  {`{"go-wave-1":{}}`, "go-wave-1-round-2", []string{"identity.gates.go-wave-1"}},
 		"another component's gate":           {`{"go-live":{}}`, "seen", nil},
 		"a component's, of the env's":        {`{"go-live":{}}`, "pr-apply-round-2", nil},
 		"the env's, of a component's":        {`{"pr-apply":{}}`, "go-live", nil},

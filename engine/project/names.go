@@ -56,10 +56,10 @@ func RoundOf(gate, name string) int {
 // WaveGate is the gate of wave k; the first wave is 1.
 func WaveGate(gate string, k int) string { return gate + "-wave-" + strconv.Itoa(k) }
 
-var countedGate = regexp.MustCompile(`^(.+)-(?:round|wave)-[1-9][0-9]*$`)
+var countedGate = regexp.MustCompile(`^(.+?)(?:-(?:round|wave)-[1-9][0-9]*)+$`)
 
-// BaseGate is the gate that one named like a round or a wave is a round or wave of, the
-// gate itself where it is none.
+// BaseGate is the gate that one named like a round or a wave is a round or wave of, or a
+// round of such a wave; the gate itself where it is none.
 func BaseGate(gate string) string {
 	if m := countedGate.FindStringSubmatch(gate); m != nil {
 		return m[1]
