@@ -16,6 +16,10 @@ var composed = []mutant{
 		old: "g.in.Live[c.Name] ||", new: "", killers: "./engine/compose",
 	},
 	{
+		name: "compose: what choudoufu applies is never live", file: "app/usecase/groups.go",
+		old: "Live: p.live(),", new: "", killers: "./app/usecase", run: "TestWhoJoinsAGroupInAFanOut",
+	},
+	{
 		name: "compose: a canary joins", file: "engine/compose/grouping.go",
 		old: "slices.Contains(g.in.Canary, c.Name) ||", new: "", killers: "./engine/compose",
 	},

@@ -96,7 +96,7 @@ func (p *planner) composeInput(selection graph.Selection) compose.Input {
 	in := compose.Input{
 		Components: p.in.Project.Components, Selection: selection, WaveGates: p.in.WaveByWave,
 		Kinds:   map[string]compose.Ability{project.TerraformApply: {Groups: can, Off: p.in.composeOff()}},
-		Unknown: p.unknown(selection.Order()), Refused: map[string]compose.Refusal{},
+		Unknown: p.unknown(selection.Order()), Live: p.live(), Refused: map[string]compose.Refusal{},
 	}
 	for _, name := range p.in.Applied {
 		in.Refused[name] = compose.Refusal{Kind: report.FallbackAlone, Reason: "an earlier apply of this commit applied it"}
@@ -110,6 +110,19 @@ func (in PlanInput) composeOff() string {
 		return "terraform.compose: off"
 	}
 	return ""
+}
+
+// live are the components of which a root may be live (components §4): those of a project
+// that choudoufu applies, since which of its roots are is not told by all of their files.
+func (p *planner) live() map[string]bool {
+	live := map[string]bool{}
+	if c := p.in.Project.Config; c == nil || c.Terraform == nil || c.Terraform.Binary != "choudoufu" {
+		return live
+	}
+	for _, c := range p.in.Project.Components {
+		live[c.Name] = true
+	}
+	return live
 }
 
 // unknown are the outputs that the selection reads and that have no value.

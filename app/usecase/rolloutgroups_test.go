@@ -160,6 +160,12 @@ func TestWhoJoinsAGroupInAFanOut(t *testing.T) {
 			func(r *rollout) { r.in.WaveGate = "go" }, nil,
 			map[string]report.FallbackKind{"net": report.FallbackWaveGate, "app": report.FallbackWaveGate, "data": report.FallbackWaveGate, "web": report.FallbackWaveGate},
 		},
+		"none of what may be live": {
+			func(r *rollout) {
+				r.project.Config = &project.Config{Terraform: &project.Terraform{Binary: "choudoufu"}}
+			}, nil,
+			map[string]report.FallbackKind{"net": report.FallbackLive, "app": report.FallbackLive, "data": report.FallbackLive, "web": report.FallbackLive},
+		},
 		"as anywhere in the environment of a pull request": {
 			func(r *rollout) { r.own = &ownEnv{apart: []project.Root{{}}} }, [][]string{{"net", "app", "data", "web"}}, nil,
 		},

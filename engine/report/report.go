@@ -196,10 +196,10 @@ type CoverBy struct {
 // WaveStatus is how a wave or round stands.
 type WaveStatus string
 
-// The wave states of decision 8. A round uses the same words.
+// The wave states of decision 8. A round uses the same words. One that is covered goes on
+// at once, so "covered" is never how it stands: its Via says it.
 const (
 	WaveApplied    WaveStatus = "applied"
-	WaveCovered    WaveStatus = "covered"
 	WaveWaiting    WaveStatus = "waiting"
 	WaveFailed     WaveStatus = "failed"
 	WaveBlocked    WaveStatus = "blocked"
