@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
@@ -108,15 +109,42 @@ func (e *groupEnds) forgetReleased() error {
 		return err
 	}
 	for _, u := range left {
-		var memo groupMemo
-		if u.Err != nil || json.Unmarshal(u.Memo, &memo) != nil || memo.Member != e.in.Member || !e.marks.WasReleased(memo.Plan.mark()) {
+		if !e.isVoid(u) {
 			continue
 		}
-		e.in.say("the journal of %s is void, since %s was unlocked; it is put aside", memo.Plan, memo.Plan.mark())
+		e.in.say("the journal %s is void, since its group was unlocked; it is put aside", u.Journal)
 		if err := e.grouper.Forget(u); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// isVoid tells that somebody released a group. Of a journal that can't be read its name
+// tells which one it is of.
+func (e *groupEnds) isVoid(u engine.UnendedGroup) bool {
+	var memo groupMemo
+	if u.Err != nil || json.Unmarshal(u.Memo, &memo) != nil {
+		return slices.ContainsFunc(e.marks.Released, func(r record.ReleasedGroup) bool { return isOf(r.OpenGroup, u) })
+	}
+	return memo.Member == e.in.Member && e.marks.WasReleased(memo.Plan.mark())
+}
+
+// isOf tells whether the mark of a group names a journal; no two have one name.
+func isOf(o record.OpenGroup, u engine.UnendedGroup) bool {
+	return filepath.Base(o.Journal) == filepath.Base(u.Journal)
+}
+
+// unreadable has the members of a group wait whose journal can't be read, as its mark
+// tells who they are. Without a mark nobody is planned: that is the error.
+func (e *groupEnds) unreadable(u engine.UnendedGroup) error {
+	i := slices.IndexFunc(e.marks.Open, func(o record.OpenGroup) bool { return isOf(o, u) })
+	if i < 0 {
+		return refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", u.Err, u.Journal)
+	}
+	o := e.marks.Open[i]
+	e.waits.add(o.Members, o.ID, refusef("%s is neither planned nor applied in %s: an apply of it at commit %s did not end, and its journal %s can't be read: %v. Configure the key it was written with, and it ends by itself. %s",
+		o, e.env.Name, short(o.Commit), u.Journal, u.Err, answerFor("that is lost", o.ID)))
 	return nil
 }
 
@@ -132,7 +160,10 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			u.Err = json.Unmarshal(u.Memo, &memo)
 		}
 		if u.Err != nil {
-			return found, refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", u.Err, u.Journal)
+			if err := e.unreadable(u); err != nil {
+				return found, err
+			}
+			continue
 		}
 		if memo.Member != e.in.Member {
 			continue // another lease's

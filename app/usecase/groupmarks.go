@@ -125,10 +125,14 @@ func (o openGroups) of(members ...string) error {
 // openElsewhere is what people are told of a mark whose journal is not here.
 func openElsewhere(o record.OpenGroup, env string) error {
 	return refusef("%s is neither planned nor applied in %s: an apply of it at commit %s%s, begun %s on %s, is not seen to have ended, and what it made is in no state. "+
-		"Its journal is %s of that machine. Start chant there again, on the same files, and it ends by itself. "+
-		"If the machine or those files are gone for good, compare the state of each of these roots with what exists, import what is missing, "+
-		"and then have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)",
-		o, env, short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, o.ID)
+		"Its journal is %s of that machine. Start chant there again, on the same files, and it ends by itself. %s",
+		o, env, short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, answerFor("the machine or those files are gone for good", o.ID))
+}
+
+// answerFor is how people go on where nothing can end a group any more.
+func answerFor(lost, mark string) string {
+	return fmt.Sprintf("If %s, compare the state of each of these roots with what exists, import what is missing, "+
+		"and then have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", lost, mark)
 }
 
 func inRun(token string) string {

@@ -1,0 +1,80 @@
+package usecase
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
+	"github.com/chant-bot/chant/engine/record"
+)
+
+// sealedAway has journals that can't be read.
+type sealedAway struct {
+	engine.Grouper
+
+	left, forgotten []string
+}
+
+func (s *sealedAway) Unended() ([]engine.UnendedGroup, error) {
+	var out []engine.UnendedGroup
+	for _, path := range s.left {
+		out = append(out, engine.UnendedGroup{Journal: path, Err: errors.New("the key is another one")})
+	}
+	return out, nil
+}
+
+func (s *sealedAway) Forget(u engine.UnendedGroup) error {
+	s.forgotten = append(s.forgotten, u.Journal)
+	return nil
+}
+
+// The key of a journal is gone: its mark tells whom it keeps waiting, all others go on, and
+// once somebody answered for their states it is void (adr/0025).
+func TestAJournalThatCantBeReadKeepsItsOwnMembersWaiting(t *testing.T) {
+	t.Parallel()
+	one := record.OpenGroup{ID: "0123456789ab", Members: []string{"net", "app"}, Commit: "c", Machine: "here", Journal: "/state/groups/one"}
+	for name, tt := range map[string]struct {
+		marks     record.Groups
+		waits     []string
+		forgotten []string
+		refused   bool
+	}{
+		"marked":              {marks: record.Groups{Open: []record.OpenGroup{one}}, waits: []string{"app", "net"}},
+		"released":            {marks: record.Groups{Released: []record.ReleasedGroup{{OpenGroup: one}}}, forgotten: []string{"/moved/groups/one"}},
+		"of nobody knows who": {refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			grouper := &sealedAway{left: []string{"/moved/groups/one"}}
+			e := &groupEnds{grouper: grouper, env: project.Env{Name: "prod"}, marks: tt.marks, waits: openGroups{}}
+			if err := e.forgetReleased(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.forgotten, grouper.forgotten); diff != "" {
+				t.Fatalf("put aside (-want +got):\n%s", diff)
+			}
+			if len(grouper.forgotten) > 0 {
+				return
+			}
+			_, err := e.endLeft(t.Context())
+			if _, refused := errors.AsType[*Refusal](err); refused != tt.refused {
+				t.Fatalf("%v, want refused %v", err, tt.refused)
+			}
+			if diff := cmp.Diff(tt.waits, slices.Sorted(maps.Keys(e.waits)), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("who waits (-want +got):\n%s", diff)
+			}
+			for member, why := range e.waits {
+				if !strings.Contains(why.Error(), "the key is another one") || !strings.Contains(why.Error(), "chant unlock 0123456789ab") {
+					t.Errorf("%s is told: %v", member, why)
+				}
+			}
+		})
+	}
+}
