@@ -3,7 +3,6 @@ package usecase
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,66 +195,6 @@ func (m *member) outputReads() []project.Read {
 	return slices.DeleteFunc(m.component.Reads(), func(r project.Read) bool { return r.Step != m.index })
 }
 
-// readUpstreams reads the outputs of every component the selection reads from,
-// once each (pr-loop §5.4).
-func (p *planner) readUpstreams(ctx context.Context, order []string) {
-	p.outputs, p.outputErr = map[string]map[string]engine.Output{}, map[string]error{}
-	wanted := map[string]bool{}
-	for _, name := range order {
-		for _, read := range p.components[name].Reads() {
-			wanted[read.Component] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(wanted))
-	p.readOutputs(ctx, names)
-	p.markSecrets(ctx, names)
-}
-
-func (p *planner) readOutputs(ctx context.Context, names []string) {
-	var mu sync.Mutex
-	each(p.driver.Parallel(), names, func(name string) {
-		outs, err := componentOutputs(ctx, p.driver, p.in, p.components[name], p.credentials)
-		mu.Lock()
-		defer mu.Unlock()
-		p.outputs[name], p.outputErr[name] = outs, err
-	})
-}
-
-// markSecrets marks the outputs that hand on a secret of a component further up, which
-// nothing here may read.
-func (p *planner) markSecrets(ctx context.Context, names []string) {
-	paths := newSecretPaths(p.driver, p.in, p.components)
-	p.readOutputs(ctx, paths.unread(names, p.outputs))
-	p.outputs = paths.mark(names, p.outputs, p.outputErr)
-}
-
-// componentOutputs reads the outputs of one component's steps as they stand
-// now, merged in step order.
-func componentOutputs(ctx context.Context, d engine.OutputReader, in PlanInput, c *project.Component, credentials []string) (map[string]engine.Output, error) {
-	merged := map[string]engine.Output{}
-	if c == nil {
-		return merged, nil
-	}
-	for _, step := range c.Steps() {
-		if step.RootOf() == "" {
-			continue
-		}
-		if err := in.Open.of(memberName(c, step)); err != nil {
-			return nil, err
-		}
-		target, err := in.target(step, nil, credentials)
-		if err != nil {
-			return nil, err
-		}
-		outs, err := d.Outputs(ctx, target)
-		if err != nil {
-			return nil, fmt.Errorf("reading the outputs of %s: %w", c.Name, err)
-		}
-		maps.Copy(merged, outs)
-	}
-	return merged, nil
-}
-
 // planAll plans every step of the selection that is in no group and was not planned
 // yet, as many at one time as the driver works on: the files of the others are not
 // made yet, or gone.
@@ -412,7 +351,7 @@ func (in PlanInput) plans(member string) bool {
 	return in.Only == nil || slices.Contains(in.Only, member)
 }
 
-// planned tells whether a step of a component is to be planned.
+// planned tells whether a component has a step that is to be planned.
 func (p *planner) planned(component string) bool {
 	c := p.components[component]
 	return slices.ContainsFunc(c.Steps(), func(s project.Step) bool { return p.in.plans(memberName(c, s)) })
