@@ -304,19 +304,13 @@ func (d *Deployment) say(format string, args ...any) {
 // readUpstreams reads, once each, the outputs that components read and nobody read or
 // made yet in this deployment, nor makes together with them.
 func (d *Deployment) readUpstreams(ctx context.Context, names []string) {
-	var wanted []string
-	for _, name := range names {
-		for _, r := range d.components[name].Reads() {
-			if _, known := d.outputs[r.Component]; !known && !slices.Contains(wanted, r.Component) && !slices.Contains(names, r.Component) {
-				wanted = append(wanted, r.Component)
-			}
-		}
-	}
-	slices.Sort(wanted)
-	each(d.planning.driver.Parallel(), wanted, func(name string) { d.readOutputs(ctx, name) })
-	each(d.planning.driver.Parallel(), d.secretPaths().unread(d.readsOf(names...), d.outputValues()), func(name string) {
-		d.readOutputs(ctx, name)
+	all := readBy(d.components, names...)
+	wanted := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		_, known := d.outputs[name]
+		return known || slices.Contains(names, name)
 	})
+	each(d.planning.driver.Parallel(), wanted, func(name string) { d.readOutputs(ctx, name) })
+	each(d.planning.driver.Parallel(), d.secretPaths().unread(all, d.outputValues()), func(name string) { d.readOutputs(ctx, name) })
 }
 
 func (d *Deployment) readOutputs(ctx context.Context, name string) {

@@ -3,7 +3,6 @@ package usecase
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
@@ -28,7 +27,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 	if err != nil {
 		return err
 	}
-	target.Secrets = sensitiveReads(m, d.shownAs(d.readsOf(m.component.Name)))
+	target.Secrets = sensitiveReads(m, d.shownAs(readBy(d.components, m.component.Name)))
 	target.Destroy = d.own != nil && d.own.ends
 	d.say("planning %s", m.name)
 	planned, err := d.planning.driver.Plan(ctx, target, func(string) {})
@@ -91,17 +90,6 @@ func (d *Deployment) secretPaths() *secretPaths {
 		d.paths = newSecretPaths(d.planning.driver, d.planInput(d.planning, ""), d.components)
 	}
 	return d.paths
-}
-
-// readsOf are the components of which names read an output.
-func (d *Deployment) readsOf(names ...string) []string {
-	read := map[string]bool{}
-	for _, name := range names {
-		for _, r := range d.components[name].Reads() {
-			read[r.Component] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(read))
 }
 
 // outputErrors are why outputs could not be read, by component.

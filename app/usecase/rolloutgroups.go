@@ -85,7 +85,7 @@ func (r *rollout) planNext(ctx context.Context) (rolloutWave, error) {
 	c, groups, err := p.planDue(ctx, r.composition(p), map[string]*plannedGroup{}, func(c compose.Composition) []compose.Group {
 		w.number, w.due = r.nextDue(c.Waves)
 		r.readUpstreams(ctx, w.due)
-		p.outputs, p.outputErr = r.shownAs(r.readsOf(w.due...)), r.outputErrors()
+		p.outputs, p.outputErr = r.shownAs(readBy(r.components, w.due...)), r.outputErrors()
 		return slices.DeleteFunc(slices.Clone(c.Groups), func(g compose.Group) bool { return g.Wave != w.number })
 	})
 	w.groups = groups

@@ -15,15 +15,20 @@ import (
 // once each (pr-loop §5.4).
 func (p *planner) readUpstreams(ctx context.Context, order []string) {
 	p.outputs, p.outputErr = map[string]map[string]engine.Output{}, map[string]error{}
-	wanted := map[string]bool{}
-	for _, name := range order {
-		for _, read := range p.components[name].Reads() {
-			wanted[read.Component] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(wanted))
+	names := readBy(p.components, order...)
 	p.readOutputs(ctx, names)
 	p.markSecrets(ctx, names)
+}
+
+// readBy are the components of which names read an output, sorted.
+func readBy(components map[string]*project.Component, names ...string) []string {
+	read := map[string]bool{}
+	for _, name := range names {
+		for _, r := range components[name].Reads() {
+			read[r.Component] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(read))
 }
 
 func (p *planner) readOutputs(ctx context.Context, names []string) {
