@@ -156,7 +156,7 @@ func (c *checkout) resolve(ctx context.Context, rev string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w; fetch it, with its history, before", err)
+		return "", fmt.Errorf("%w; correct it, or fetch it with its history", err)
 	}
 	return sha, nil
 }

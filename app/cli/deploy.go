@@ -145,6 +145,7 @@ type ended struct {
 	plans   map[string]string
 	release *releaseResult // of a promote
 	waits   []waitingAt    // at gates of the whole, of rounds and of waves
+	left    []string       // not reached, by what stops after a failure
 	failure error
 	what    string // what ran, for people
 }
@@ -240,6 +241,13 @@ func approveLine(g usecase.GateAnswer, from string) string {
 		line += fromDir(from)
 	}
 	return line + " --approver <you>"
+}
+
+// changeLine opens a gate of a pull request or a green commit, with the plans that a
+// directory holds. The approver stands last, as in every such line: a shell takes the
+// placeholder for redirections, and would write to a file named as what follows it.
+func changeLine(op, gateName string, d digest.Digest, from string) string {
+	return report.CommentLine(op, gateName, d) + fromDir(from) + " --approver <you>"
 }
 
 // fromDir names the directory of what is approved, as a shell takes it.

@@ -204,6 +204,9 @@ func (h *Host) sayEnd(e ended, waiting []waitingAt) {
 	for _, b := range blocked {
 		h.progress(fmt.Sprintf("%s: blocked by %q, not run", b.Component, b.BlockedBy))
 	}
+	if len(e.left) > 0 {
+		h.progress("not reached: " + strings.Join(e.left, ", ") + "; no wave starts after one in which a component failed")
+	}
 	for _, w := range waiting {
 		h.sayWaiting(out, w)
 	}

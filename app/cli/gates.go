@@ -123,11 +123,10 @@ func (h *Host) waitingUnder(snap *ledger.Snapshot, prefix, member string, all *w
 func (h *Host) approveLineOf(r gate.Record, member string) string {
 	from := h.planDir(r.PlanDigest)
 	if ofAChange(r.Op) {
-		line := report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
-		if from != "" && from != pullDir { // which approve takes by itself
-			line += fromDir(from)
+		if from == "" || from == pullDir { // which approve takes by itself
+			return report.CommandLine(r.Op, r.Gate, r.PlanDigest, "", false)
 		}
-		return line
+		return changeLine(r.Op, r.Gate, r.PlanDigest, from)
 	}
 	if from == "" && documented(r.Op, r.Gate) {
 		from = fanOutDir

@@ -47,8 +47,7 @@ func (h *Host) passes(r report.Report, dir string) {
 			}
 		}
 		if round.Status == report.WaveWaiting {
-			line := report.CommandLine(round.Op, round.Gate, round.Digest, "", false)
-			h.sayf("  to approve it: %s", line+fromDir(roundDir(dir, round.Round)))
+			h.sayf("  to approve it: %s", changeLine(round.Op, round.Gate, round.Digest, roundDir(dir, round.Round)))
 		}
 	}
 	for _, w := range r.Waves {
@@ -58,8 +57,7 @@ func (h *Host) passes(r report.Report, dir string) {
 		}
 		h.sayf("wave %d, %s%s", w.Wave, w.Status, under)
 		if w.Status == report.WaveWaiting {
-			line := report.CommandLine(w.Op, w.Gate, w.Digest, "", false)
-			h.sayf("  to approve it: %s", line+fromDir(waveDir(dir, w.Wave)))
+			h.sayf("  to approve it: %s", changeLine(w.Op, w.Gate, w.Digest, waveDir(dir, w.Wave)))
 		}
 	}
 }

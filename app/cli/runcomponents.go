@@ -56,7 +56,7 @@ func (h *Host) runComponents(ctx context.Context, o RunOfOptions) error {
 		out, err = d.RollOut(ctx, usecase.RolloutInput{Run: run, Sources: sources, StopAfterFailure: true})
 		return err
 	})
-	err = h.finishDeploy(ended{options: o.DeployOptions, run: run, out: out, failure: err, what: "run"})
+	err = h.finishDeploy(ended{options: o.DeployOptions, run: run, out: out, left: run.Due(names), failure: err, what: "run"})
 	if exit, ok := errors.AsType[*ExitError](err); ok && exit.Code == Refused {
 		exit.Code = o.GatedExit
 	}

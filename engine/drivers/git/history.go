@@ -13,7 +13,10 @@ import (
 // ErrUnknownRevision says that there is none.
 func (c *Clone) Resolve(ctx context.Context, rev string) (string, error) {
 	o, err := c.cat.info(ctx, rev+"^{commit}")
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrUnknownRevision):
+		return "", fmt.Errorf("%w %q", ErrUnknownRevision, rev)
+	case err != nil:
 		return "", fmt.Errorf("resolving %q: %w", rev, err)
 	}
 	return o.oid, nil
