@@ -13,6 +13,7 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/run"
 )
 
 // sealedAway has journals that can't be read.
@@ -76,5 +77,27 @@ func TestAJournalThatCantBeReadKeepsItsOwnMembersWaiting(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A run that is carried on starts nothing that reads outputs of a group which another run
+// left open, though it is no member of it: they may not stand any more (soundness I7).
+func TestAReaderOfAnOpenGroupIsNotCarriedOn(t *testing.T) {
+	t.Parallel()
+	r, _ := rolledOut(t)
+	open := openGroups{}
+	open.add([]string{"net"}, "0123456789ab", refusef("net is open"))
+	for name, tt := range map[string]struct {
+		planned PlannedMember
+		waits   bool
+	}{
+		"net":  {waits: true},
+		"app":  {planned: PlannedMember{Reads: []run.InputRead{{From: "net", Output: "x"}}}, waits: true},
+		"data": {planned: PlannedMember{Unknown: []project.Read{{Component: "net", Output: "x"}}}, waits: true},
+		"web":  {planned: PlannedMember{Reads: []run.InputRead{{From: "app", Output: "x"}}}},
+	} {
+		if why := open.behind(r.project, name, &tt.planned); (why != nil) != tt.waits {
+			t.Errorf("%s: %v, want it to wait: %v", name, why, tt.waits)
+		}
 	}
 }

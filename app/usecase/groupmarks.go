@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/run"
 )
 
 // groupsAt is where the open groups of one environment stand on a ledger.
@@ -117,6 +120,23 @@ func (o openGroups) of(members ...string) error {
 	for _, name := range members {
 		if o[name] != nil {
 			return o[name]
+		}
+	}
+	return nil
+}
+
+// behind is why a planned member waits: for its own state, or for that of what it reads.
+func (o openGroups) behind(proj project.Project, name string, m *PlannedMember) error {
+	if why := o.of(name); why != nil {
+		return why
+	}
+	for _, c := range proj.Components {
+		reads := slices.ContainsFunc(m.Reads, func(r run.InputRead) bool { return r.From == c.Name }) ||
+			slices.ContainsFunc(m.Unknown, func(r project.Read) bool { return r.Component == c.Name })
+		for _, s := range c.Steps() {
+			if why := o.of(memberName(c, s)); reads && s.RootOf() != "" && why != nil {
+				return why
+			}
 		}
 	}
 	return nil

@@ -90,7 +90,8 @@ func (st *Stage) forgetGroups(ctx context.Context, in ApplyInput, a *Apply, chec
 }
 
 // stopBehindGroups ends what the run may still apply where a group that another run
-// applied meanwhile left its members without their states (soundness I12).
+// applied meanwhile left its members without their states: one of them, or what reads
+// outputs that may not stand any more (soundness I7, I12).
 func (st *Stage) stopBehindGroups(ctx context.Context, in ApplyInput, a *Apply, checkout *Checkout) error {
 	proj, err := findProject(checkout.Workspace, in.Member)
 	if err != nil {
@@ -102,7 +103,7 @@ func (st *Stage) stopBehindGroups(ctx context.Context, in ApplyInput, a *Apply, 
 	}
 	p := a.current()
 	for _, name := range p.State.Order {
-		if why := open.of(name); why != nil && !p.State.Members[name].Status.Final() {
+		if why := open.behind(proj, name, p.Set.Members[name]); why != nil && !p.State.Members[name].Status.Final() {
 			p.State.Halt("superseded: " + why.Error())
 		}
 	}
