@@ -33,7 +33,17 @@ func readGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error
 	if err != nil || !found {
 		return record.Groups{Env: env}, err
 	}
-	return record.ParseGroups(data)
+	return parseGroups(record.GroupsPath(prefix, env), data)
+}
+
+// parseGroups says of a record that can't be read how it can be again: nothing is planned
+// until then, and no unlock helps.
+func parseGroups(path string, data []byte) (record.Groups, error) {
+	groups, err := record.ParseGroups(data)
+	if err != nil {
+		err = fmt.Errorf("%w. Nothing is planned while %s on the ledger can't be read: see its history there, and push it as it was before", err, path)
+	}
+	return groups, err
 }
 
 // read is the record as the remote has it now.

@@ -62,7 +62,7 @@ func findGroup(snap *ledger.Snapshot, prefix, member, mark string) (UnlockedGrou
 		if err != nil {
 			return UnlockedGroup{}, false, err
 		}
-		groups, err := record.ParseGroups(data)
+		groups, err := parseGroups(prefix+record.GroupsDir+file, data)
 		if err != nil {
 			return UnlockedGroup{}, false, err
 		}
