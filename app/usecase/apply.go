@@ -81,6 +81,9 @@ type Apply struct {
 	Round int `json:"round"`
 	// Waits says what it waits for, where no round's row says it all.
 	Waits string `json:"waits,omitempty"`
+	// shut says why its gate is shut, where the report says it with a line that approves:
+	// a promote gives another one.
+	shut string
 	// Fresh: the run ended, and a fresh apply of the same commit is due at once
 	// (nothing more of it may start, or how a step ended is not known).
 	Fresh bool `json:"fresh,omitempty"`

@@ -49,7 +49,11 @@ func (d *Deployment) resolve(m *member, phases map[string]digest.Value) (map[str
 	for _, r := range missing {
 		words = append(words, r.String())
 	}
-	return nil, refusef("%s:%d: %s has no value for %s; deploy what it comes from before, or correct the name", m.step.File, missing[0].Line, m.name, strings.Join(words, ", "))
+	hint := "deploy what it comes from before, or correct the name"
+	if missing[0].Source == project.FromEnv {
+		hint = "give env " + d.in.Env + " such a var, or correct the name; the environment of a pull request has its name alone"
+	}
+	return nil, refusef("%s:%d: %s has no value for %s; "+hint, m.step.File, missing[0].Line, m.name, strings.Join(words, ", "))
 }
 
 // values resolves the references of a step as far as they have a value.

@@ -71,8 +71,10 @@ func (a *Apply) wait(d gate.Decision, covered cover.Report) {
 	case d.Mismatch != nil:
 		approved := d.Mismatch.PlanDigest
 		a.Report.Approval = report.Approval{Status: report.Changed, Approved: digestOrNil(approved)}
+		a.shut = report.PlanChangedReason(approved, now)
 		a.refuse(report.PlanChanged, report.PlanChangedMessage(op, gateName, approved, now, false))
 	default:
+		a.shut = report.NotCoveredReason(covered)
 		a.refuse(report.NotApproved, report.NotCoveredMessage(op, gateName, now, covered, false))
 	}
 }

@@ -32,7 +32,11 @@ func (a *Apply) ShutGates() []Shut {
 		}})
 	}
 	if _, _, waits := a.Waiting(); waits && a.Report.Status == report.Refused {
-		add(Opened{Gate: a.Policy.Env.Gate, Digest: a.Report.Digest}, &a.Pass, a.Report.Message)
+		why := a.shut
+		if why == "" {
+			why = a.Report.Message
+		}
+		add(Opened{Gate: a.Policy.Env.Gate, Digest: a.Report.Digest}, &a.Pass, why)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Release.Waiting)) {
 		answer := a.Release.Waiting[name]

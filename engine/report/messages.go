@@ -33,9 +33,13 @@ func CommandLine(op, gateName string, d digest.Digest, principal string, sign bo
 
 // PlanChangedMessage: an approval stands for another plan than the one made now.
 func PlanChangedMessage(op, gateName string, approved, now digest.Digest, sign bool) string {
-	return fmt.Sprintf("The plan changed after review, so nothing was applied. approved: %s; planned now: %s. "+
-		"Read the new plan, and if it is right, approve it: %s; then run the apply again.",
-		shownDigest(approved), now, CommandLine(op, gateName, now, "", sign))
+	return PlanChangedReason(approved, now) + " Read the new plan, and if it is right, approve it: " +
+		CommandLine(op, gateName, now, "", sign) + "; then run the apply again."
+}
+
+// PlanChangedReason is the same without the line that approves, for who gives another.
+func PlanChangedReason(approved, now digest.Digest) string {
+	return fmt.Sprintf("The plan changed after review, so nothing was applied. approved: %s; planned now: %s.", shownDigest(approved), now)
 }
 
 // shownDigest names a digest, also the one an approval without a plan has.
@@ -54,6 +58,12 @@ func NotEnforcedMessage(unenforced []string) string {
 
 // NotCoveredMessage: members of a green commit that no merge's approval covers.
 func NotCoveredMessage(op, gateName string, now digest.Digest, c cover.Report, sign bool) string {
+	return NotCoveredReason(c) + " Read the plan, and if it is right, approve all of it: " +
+		CommandLine(op, gateName, now, "", sign) + "; then run the apply again."
+}
+
+// NotCoveredReason is the same without the line that approves, for who gives another.
+func NotCoveredReason(c cover.Report) string {
 	uncovered := c.Uncovered()
 	reasons := make([]string, len(uncovered))
 	for i, v := range uncovered {
@@ -65,9 +75,8 @@ func NotCoveredMessage(op, gateName string, now digest.Digest, c cover.Report, s
 			due--
 		}
 	}
-	return fmt.Sprintf("%d of %d members with changes are not covered by the approvals of the merges, so nothing was applied. %s. "+
-		"Read the plan, and if it is right, approve all of it: %s; then run the apply again.",
-		len(uncovered), due, strings.Join(reasons, "; "), CommandLine(op, gateName, now, "", sign))
+	return fmt.Sprintf("%d of %d members with changes are not covered by the approvals of the merges, so nothing was applied. %s.",
+		len(uncovered), due, strings.Join(reasons, "; "))
 }
 
 // NotAReviewerMessage: the plan was approved, by people who do not count.
