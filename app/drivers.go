@@ -97,19 +97,27 @@ func (d *drivers) groupKey() (sealed.Key, error) {
 // kept they are carried on; the next apply of their environment ends the others, or
 // says why it can't.
 func (s *Server) lookForGroups(ctx context.Context, d *drivers) error {
-	if _, err := d.groupKey(); err != nil {
-		return err
-	}
-	journals, err := filepath.Glob(filepath.Join(s.config.StateDir, "locks", "groups", "*"))
-	for _, path := range journals {
-		s.log.WarnContext(ctx, "an apply of a group did not end", "journal", path)
+	left, err := d.unendedGroups()
+	for _, u := range left {
+		s.log.WarnContext(ctx, "an apply of a group did not end", "journal", u.Journal)
 	}
 	return err
 }
 
+// unendedGroups are those of every repository and environment.
+func (d *drivers) unendedGroups() ([]engine.UnendedGroup, error) {
+	key, err := d.groupKey()
+	if err != nil {
+		return nil, err
+	}
+	return terraform.Unended(d.locksDir(), key)
+}
+
+func (d *drivers) locksDir() string { return filepath.Join(d.config.StateDir, "locks") }
+
 func (d *drivers) settings(repo engine.Repo, env, binary string, kind usecase.CredentialKind) terraform.Config {
 	return terraform.Config{
-		Binary: binary, StateDir: filepath.Join(d.config.StateDir, "locks"),
+		Binary: binary, StateDir: d.locksDir(),
 		Scope: repo.Key() + " " + env, Wall: d.wall, Pool: d.pools[kind], Limits: exec.DefaultLimits(),
 		Writable: d.config.WritablePaths, CacheDir: d.cacheDir(repo, env, kind), Mirror: d.config.ProviderMirror,
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/lease"
-	"github.com/chant-bot/chant/engine/drivers/terraform"
 )
 
 // groupEnder ends the applies of groups that were left in this state directory and that no
@@ -55,11 +54,7 @@ func (g *groupEnder) run(ctx context.Context) {
 }
 
 func (g *groupEnder) endAll(ctx context.Context) error {
-	key, err := g.drivers.groupKey()
-	if err != nil {
-		return err
-	}
-	left, err := terraform.Unended(filepath.Join(g.drivers.config.StateDir, "locks"), key)
+	left, err := g.drivers.unendedGroups()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -169,9 +170,9 @@ func dropRun(dir string) {
 	if dir == "" {
 		return
 	}
-	started, _ := filepath.Glob(filepath.Join(dir, supervised)) // the pattern is well formed
+	started, _ := fs.Glob(os.DirFS(dir), supervised) // the pattern is well formed
 	for _, s := range started {
-		if st, err := exec.Recover(s); err == nil && st.State == exec.Running {
+		if st, err := exec.Recover(filepath.Join(dir, s)); err == nil && st.State == exec.Running {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -81,7 +82,9 @@ func (g *Grouper) journal(t engine.GroupTarget) journal {
 	return journal{g.key, filepath.Join(g.journals(), g.scope()+hex.EncodeToString(name[:16]))}
 }
 
-func (g *Grouper) journals() string { return filepath.Join(g.d.cfg.StateDir, "groups") }
+func (g *Grouper) journals() string { return journalsIn(g.d.cfg.StateDir) }
+
+func journalsIn(stateDir string) string { return filepath.Join(stateDir, "groups") }
 
 func (g *Grouper) scope() string {
 	name := sha256.Sum256([]byte(g.d.cfg.Scope))
@@ -90,21 +93,25 @@ func (g *Grouper) scope() string {
 
 // Unended implements engine.Grouper.
 func (g *Grouper) Unended() ([]engine.UnendedGroup, error) {
-	return unended(filepath.Join(g.journals(), g.scope()+"*"), g.key)
+	return unended(g.journals(), g.scope(), g.key)
 }
 
 // Unended are those of every scope that have their journals in a state directory.
 func Unended(stateDir string, key sealed.Key) ([]engine.UnendedGroup, error) {
-	return unended(filepath.Join(stateDir, "groups", "*"), key)
+	return unended(journalsIn(stateDir), "", key)
 }
 
-func unended(pattern string, key sealed.Key) ([]engine.UnendedGroup, error) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
+func unended(dir, scope string, key sealed.Key) ([]engine.UnendedGroup, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("looking for journals of groups: %w", err)
 	}
 	var out []engine.UnendedGroup
-	for _, path := range paths {
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), scope) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
 		one := engine.UnendedGroup{Journal: path}
 		content, begun, err := journal{key, path}.read()
 		if one.Memo, one.Err = content.Memo, err; begun || err != nil {
@@ -167,8 +174,8 @@ func (j journal) read() (content journaled, begun bool, err error) {
 
 // UnsettledIn tells that any of the groups in a directory of runs is unsettled.
 func UnsettledIn(dir string) bool {
-	runs, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is well formed
-	return slices.ContainsFunc(runs, unsettled)
+	runs, _ := os.ReadDir(dir) // what can't be read can't be removed either
+	return slices.ContainsFunc(runs, func(e fs.DirEntry) bool { return unsettled(filepath.Join(dir, e.Name())) })
 }
 
 // unsettled tells that an apply of a group began in a run directory, and that its

@@ -14,7 +14,7 @@ import (
 // to the same, with what its caller kept, and a wrong key says so.
 func TestAnUnendedGroupIsFoundWhereItWasApplied(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "no [pattern]")
 	of := func(scope, key string) *Grouper {
 		k, err := sealed.ParseKey([]byte(strings.Repeat(key, 32)))
 		if err != nil {
@@ -57,7 +57,7 @@ func TestAnUnendedGroupIsFoundWhereItWasApplied(t *testing.T) {
 // soundness I12: the files of a run go only once every state was given back.
 func TestARunIsUnsettledUntilItsOutcomeIsNoted(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "no [pattern]")
 	write := func(name string) {
 		path := filepath.Join(dir, "net-1", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -36,7 +36,7 @@ func (w *workdir) mayDownload() (bool, error) {
 	case found:
 		return !cached(w.d.cfg.CacheDir, data), nil
 	}
-	packages, err := filepath.Glob(filepath.Join(w.d.cfg.CacheDir, "*", "*", "*", "*"))
+	packages, err := fs.Glob(os.DirFS(w.d.cfg.CacheDir), "*/*/*/*")
 	return len(packages) == 0, err
 }
 
