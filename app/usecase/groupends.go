@@ -28,6 +28,14 @@ type groupMemo struct {
 	Plan *GroupPlan `json:"plan"`
 }
 
+// memoOf reads what a journal keeps.
+func memoOf(u engine.UnendedGroup) (memo groupMemo, err error) {
+	if err = u.Err; err == nil {
+		err = json.Unmarshal(u.Memo, &memo)
+	}
+	return memo, err
+}
+
 // madeFrom opens what a group was applied from, with the driver that applies it.
 type madeFrom func(ctx context.Context, memo groupMemo) (PlanInput, Driver, error)
 
@@ -123,28 +131,28 @@ func (e *groupEnds) forgetReleased() error {
 // isVoid tells that somebody released a group. Of a journal that can't be read its name
 // tells which one it is of.
 func (e *groupEnds) isVoid(u engine.UnendedGroup) bool {
-	var memo groupMemo
-	if u.Err != nil || json.Unmarshal(u.Memo, &memo) != nil {
-		return slices.ContainsFunc(e.marks.Released, func(r record.ReleasedGroup) bool { return isOf(r.OpenGroup, u) })
+	memo, err := memoOf(u)
+	if err != nil {
+		return slices.ContainsFunc(e.marks.Released, func(r record.ReleasedGroup) bool { return isOf(r.OpenGroup, u.Journal) })
 	}
 	return memo.Member == e.in.Member && e.marks.WasReleased(memo.Plan.mark())
 }
 
 // isOf tells whether the mark of a group names a journal; no two have one name.
-func isOf(o record.OpenGroup, u engine.UnendedGroup) bool {
-	return filepath.Base(o.Journal) == filepath.Base(u.Journal)
+func isOf(o record.OpenGroup, journal string) bool {
+	return filepath.Base(o.Journal) == filepath.Base(journal)
 }
 
 // unreadable has the members of a group wait whose journal can't be read, as its mark
 // tells who they are. Without a mark nobody is planned: that is the error.
-func (e *groupEnds) unreadable(u engine.UnendedGroup) error {
-	i := slices.IndexFunc(e.marks.Open, func(o record.OpenGroup) bool { return isOf(o, u) })
+func (e *groupEnds) unreadable(journal string, why error) error {
+	i := slices.IndexFunc(e.marks.Open, func(o record.OpenGroup) bool { return isOf(o, journal) })
 	if i < 0 {
-		return refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", u.Err, u.Journal)
+		return refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", why, journal)
 	}
 	o := e.marks.Open[i]
 	e.waits.add(o.Members, o.ID, refusef("%s is neither planned nor applied in %s: an apply of it at commit %s did not end, and its journal %s can't be read: %v. Configure the key it was written with, and it ends by itself. %s",
-		o, e.env.Name, short(o.Commit), u.Journal, u.Err, answerFor("that is lost", o.ID)))
+		o, e.env.Name, short(o.Commit), journal, why, answerFor("that is lost", o.ID)))
 	return nil
 }
 
@@ -155,12 +163,9 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 		return false, err
 	}
 	for _, u := range left {
-		var memo groupMemo
-		if u.Err == nil {
-			u.Err = json.Unmarshal(u.Memo, &memo)
-		}
-		if u.Err != nil {
-			if err := e.unreadable(u); err != nil {
+		memo, why := memoOf(u)
+		if why != nil {
+			if err := e.unreadable(u.Journal, why); err != nil {
 				return found, err
 			}
 			continue

@@ -2,7 +2,6 @@ package usecase
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 
@@ -21,8 +20,8 @@ type LeftGroup struct {
 
 // LeftBy reads it; ok is false where only the next apply of its environment can tell.
 func LeftBy(u engine.UnendedGroup) (left LeftGroup, ok bool) {
-	var memo groupMemo
-	if u.Err != nil || json.Unmarshal(u.Memo, &memo) != nil {
+	memo, err := memoOf(u)
+	if err != nil {
 		return LeftGroup{}, false
 	}
 	return LeftGroup{memo.Repo, memo.Env, memo.Member, memo.Commit}, memo.Repo != "" && memo.Env != ""
