@@ -94,8 +94,8 @@ func (d *drivers) groupKey() (sealed.Key, error) {
 }
 
 // lookForGroups tells the log which applies of groups did not end. Where their runs are
-// kept they are carried on; the next apply of their environment ends the others, or
-// says why it can't.
+// kept they are carried on; the others end by themselves (groupEnder), or in the next
+// apply of their environment, which says why where they can't.
 func (s *Server) lookForGroups(ctx context.Context, d *drivers) error {
 	left, err := d.unendedGroups()
 	for _, u := range left {
