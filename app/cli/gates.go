@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,9 +139,10 @@ func (h *Host) approveLineOf(r gate.Record, member string) string {
 // the usual ones has them: what a gate binds does not tell whether it is of plans.
 func (h *Host) planDir(d digest.Digest) string {
 	for _, dir := range []string{pullDir, fanOutDir, releaseDir} {
-		below, _ := filepath.Glob(filepath.Join(h.path(dir), "*", changeSet))
-		for _, name := range append([]string{filepath.Join(h.path(dir), changeSet)}, below...) {
-			text, err := os.ReadFile(name)
+		plans := os.DirFS(h.path(dir))
+		below, _ := fs.Glob(plans, "*/"+changeSet) // the pattern is well formed
+		for _, name := range append([]string{changeSet}, below...) {
+			text, err := fs.ReadFile(plans, name)
 			if err != nil {
 				continue
 			}
@@ -149,8 +151,8 @@ func (h *Host) planDir(d digest.Digest) string {
 				continue
 			}
 			set, _ := changeset.WaveDigest(doc.Members)
-			if rel, err := filepath.Rel(h.path(dir), filepath.Dir(name)); err == nil && (digest.Same(doc.Digest, d) || digest.Same(set, d)) {
-				return filepath.Join(dir, rel)
+			if digest.Same(doc.Digest, d) || digest.Same(set, d) {
+				return filepath.Join(dir, filepath.Dir(name))
 			}
 		}
 	}
