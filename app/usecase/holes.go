@@ -63,3 +63,18 @@ func holesOf(doc *changeset.Document) (holes []string, members int) {
 	}
 	return holes, len(doc.Members)
 }
+
+// coversAll tells whether an approved document covers every member of a plan. A
+// member that waits for a value is none of its business: no approval covers it,
+// and it gets one of its own once what it reads is applied (pr-loop §8.1).
+func coversAll(approved, fresh cover.Side) bool {
+	for _, member := range fresh.Doc.Members {
+		if member.ReadsUnknown() {
+			continue
+		}
+		if ok, _ := cover.PlanCoveredBy(approved, fresh, member.Member); !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -356,21 +356,6 @@ func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, pref
 	return nil
 }
 
-// coversAll tells whether an approved document covers every member of a plan. A
-// member that waits for a value is none of its business: no approval covers it,
-// and it gets one of its own once what it reads is applied (pr-loop §8.1).
-func coversAll(approved, fresh cover.Side) bool {
-	for _, member := range fresh.Doc.Members {
-		if member.ReadsUnknown() {
-			continue
-		}
-		if ok, _ := cover.PlanCoveredBy(approved, fresh, member.Member); !ok {
-			return false
-		}
-	}
-	return true
-}
-
 // mergedBy finds the pull request whose merge made a commit: repository, base
 // branch and merge sha must all match (pr-loop decision 4). Without a forge
 // nobody can say, and no approval is assumed.
