@@ -27,7 +27,7 @@ var decided = []mutant{
 		old: "all[from], next = true, append(next, from)", new: "all[from] = true", killers: "./app/usecase", run: "TestWhatDeclaresASecretFurtherUpIsRead",
 	},
 	{
-		name: "a plan takes the outputs for what their roots declare", file: "app/usecase/members.go",
+		name: "a plan takes the outputs for what their roots declare", file: "app/usecase/upstreams.go",
 		old: "p.markSecrets(ctx, names)", new: "_ = p.markSecrets", killers: "./app/soundness", run: "TestASecretThatIsHandedOnIsShownNowhere",
 	},
 }
