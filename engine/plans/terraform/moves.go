@@ -29,10 +29,11 @@ func Moves(plan digest.Value) []string {
 func movedPaths(path string, before, after, unknown digest.Value, within bool) []string {
 	whole, _ := unknown.Bool()
 	if !within || whole || before.Kind() != digest.Object || after.Kind() != digest.Object {
-		if hasTrue(unknown) || !(before.IsNull() && after.IsNull() || digest.Equal(before, after)) {
-			return []string{path}
+		stays := before.IsNull() && after.IsNull() || digest.Equal(before, after)
+		if stays && !hasTrue(unknown) {
+			return nil
 		}
-		return nil
+		return []string{path}
 	}
 	keys := slices.Concat(before.Keys(), after.Keys(), unknown.Keys())
 	slices.Sort(keys)
