@@ -53,7 +53,7 @@ var composed = []mutant{
 	},
 	{
 		name: "compose: an output known after the apply does not move", file: "engine/plans/terraform/moves.go",
-		old: "if hasTrue(unknown) || !(", new: "if !(", killers: "./engine/plans/terraform",
+		old: "if stays && !hasTrue(unknown) {", new: "if stays {", killers: "./engine/plans/terraform",
 	},
 	{
 		name: "compose: a reader keeps the plan with the value that moves", file: "app/usecase/movedplans.go",
