@@ -83,7 +83,7 @@ func TestWhatNoBackendTookIsNotMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(w.Forge.As(w.Alice).Comment(pr, "chant apply"))(t)
-	w.awaitStatus(pr.Head(), "chant/apply", "failure", "did not plan")
+	w.awaitStatus(pr.Head(), "chant/apply", "failure", "an earlier apply of a group")
 	w.awaitNote(pr, "root net is not planned: an apply of a group left its state in "+kept[0])
 	w.holds("net", "")
 
