@@ -26,7 +26,6 @@ const idleReader = 30 * time.Second
 // object is one object, or where a name points when data was not asked for.
 type object struct {
 	oid, kind string
-	size      int64 // bytes
 	data      []byte
 }
 
@@ -196,7 +195,6 @@ func (v *conversation) header(name string) (o object, size int64, err error) {
 // answer reads one whole reply.
 func (v *conversation) answer(name string, withData bool) (object, error) {
 	o, size, err := v.header(name)
-	o.size = size
 	if err != nil || !withData {
 		return o, err
 	}

@@ -2,7 +2,6 @@ package git
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +114,8 @@ func (x *export) directory(ctx context.Context, tree, at string) error {
 // ones before are written.
 func (x *export) write(ctx context.Context) error {
 	all := slices.Concat(x.files, x.links)
-	if x.isSmall(ctx, all) {
-		return x.writeSmall(ctx, all)
+	if len(all) == 0 {
+		return nil
 	}
 	v, err := x.clone.converse(ctx, "cat-file", "--batch", "--buffer")
 	if err != nil {
@@ -137,7 +136,7 @@ func (x *export) write(ctx context.Context) error {
 		}
 	}()
 	for _, e := range all {
-		if err := x.receive(v, e); err != nil {
+		if err := x.writeFile(v, e); err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
 			}
@@ -147,41 +146,7 @@ func (x *export) write(ctx context.Context) error {
 	return nil
 }
 
-// Files up to these bounds are read one by one, which is faster than a process.
-const (
-	fewFiles = 32
-	fewBytes = 1 << 20
-)
-
-func (x *export) isSmall(ctx context.Context, all []TreeEntry) bool {
-	if len(all) > fewFiles {
-		return false
-	}
-	size := int64(0)
-	for _, e := range all {
-		o, err := x.clone.cat.info(ctx, e.OID)
-		if size += o.size; err != nil || size > fewBytes {
-			return false
-		}
-	}
-	return true
-}
-
-func (x *export) writeSmall(ctx context.Context, all []TreeEntry) error {
-	for _, e := range all {
-		data, err := x.clone.ReadBlob(ctx, e.OID)
-		if err == nil {
-			err = x.writeEntry(bytes.NewReader(data), e, int64(len(data)))
-		}
-		if err != nil {
-			return fmt.Errorf("writing %s: %w", e.Path, err)
-		}
-	}
-	return nil
-}
-
-// receive writes the file that comes next.
-func (x *export) receive(v *conversation, e TreeEntry) error {
+func (x *export) writeFile(v *conversation, e TreeEntry) error {
 	o, size, err := v.header(e.OID)
 	if err != nil {
 		return err
@@ -189,16 +154,8 @@ func (x *export) receive(v *conversation, e TreeEntry) error {
 	if o.kind != "blob" {
 		return fmt.Errorf("object %s is a %s, not a blob", e.OID, o.kind)
 	}
-	if err := x.writeEntry(v.in, e, size); err != nil {
-		return err
-	}
-	_, err = v.in.Discard(1)
-	return err
-}
-
-func (x *export) writeEntry(from io.Reader, e TreeEntry, size int64) error {
 	if e.Mode == modeLink {
-		return x.writeLink(from, e, size)
+		return x.writeLink(v, e, size)
 	}
 	mode := fs.FileMode(0o666) // the umask decides, as it does for git
 	if e.Mode == modeExec {
@@ -208,22 +165,26 @@ func (x *export) writeEntry(from io.Reader, e TreeEntry, size int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(f, from, size)
-	return errors.Join(err, f.Close())
+	_, err = io.CopyN(f, v.in, size)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	_, err = v.in.Discard(1)
+	return err
 }
 
 // maxLinkTarget is the longest target a file system takes, in bytes.
 const maxLinkTarget = 4096
 
-func (x *export) writeLink(from io.Reader, e TreeEntry, size int64) error {
+func (x *export) writeLink(v *conversation, e TreeEntry, size int64) error {
 	if size > maxLinkTarget {
 		return fmt.Errorf("its link target is %d bytes long", size)
 	}
-	target := make([]byte, size)
-	if _, err := io.ReadFull(from, target); err != nil {
+	target := make([]byte, size+1)
+	if _, err := io.ReadFull(v.in, target); err != nil {
 		return err
 	}
-	to := string(target)
+	to := string(target[:size])
 	if path.IsAbs(to) || leavesRoot(path.Dir(e.Path), to) {
 		return &LinkError{Path: e.Path, Target: to}
 	}
