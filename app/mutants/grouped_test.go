@@ -61,7 +61,7 @@ var grouped = []mutant{
 	},
 	{
 		name: "group: a void journal gives states", file: "app/usecase/groupends.go",
-		old: "if len(e.marks.Released) == 0 || e.in.DryRun {", new: "if true {", killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
+		old: "case !e.isVoid(u):", new: "case !e.isVoid(u) || u.Journal != \"\":", killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
 	},
 	{
 		name: "group: one that waits for its state is planned with others", file: "app/usecase/groupplan.go",

@@ -33,6 +33,9 @@ func memoOf(u engine.UnendedGroup) (memo groupMemo, err error) {
 	if err = u.Err; err == nil {
 		err = json.Unmarshal(u.Memo, &memo)
 	}
+	if err == nil && memo.Plan == nil {
+		err = errors.New("it names no group")
+	}
 	return memo, err
 }
 
@@ -78,9 +81,6 @@ func (st *Stage) groupEnds(ctx context.Context, in ApplyInput, env project.Env, 
 func (e *groupEnds) at() groupsAt { return e.groupsOf(e.in.Site, e.in.Member, e.env.Name) }
 
 func (e *groupEnds) end(ctx context.Context, run string) (openGroups, error) {
-	if err := e.forgetReleased(); err != nil {
-		return nil, err
-	}
 	found, err := e.endLeft(ctx)
 	if err != nil {
 		return nil, err
@@ -98,34 +98,31 @@ func (e *groupEnds) end(ctx context.Context, run string) (openGroups, error) {
 	return e.waits, nil
 }
 
-// left are the journals here.
+// left are the journals here that still count. Those that are void by somebody's word are
+// put aside, since their states must not be given to anybody any more; a dry run passes
+// over them.
 func (e *groupEnds) left() ([]engine.UnendedGroup, error) {
 	if e.grouper == nil {
 		return nil, nil
 	}
-	return e.grouper.Unended()
-}
-
-// forgetReleased puts the journals aside that are void by somebody's word: their states
-// must not be given to anybody any more.
-func (e *groupEnds) forgetReleased() error {
-	if len(e.marks.Released) == 0 || e.in.DryRun {
-		return nil
-	}
-	left, err := e.left()
+	all, err := e.grouper.Unended()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, u := range left {
-		if !e.isVoid(u) {
-			continue
-		}
-		e.in.say("the journal %s is void, since its group was unlocked; it is put aside", u.Journal)
-		if err := e.grouper.Forget(u); err != nil {
-			return err
+	var left []engine.UnendedGroup
+	for _, u := range all {
+		switch {
+		case !e.isVoid(u):
+			left = append(left, u)
+		case e.in.DryRun:
+		default:
+			e.in.say("the journal %s is void, since its group was unlocked; it is put aside", u.Journal)
+			if err := e.grouper.Forget(u); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return nil
+	return left, nil
 }
 
 // isVoid tells that somebody released a group. Of a journal that can't be read its name

@@ -45,26 +45,22 @@ func TestAJournalThatCantBeReadKeepsItsOwnMembersWaiting(t *testing.T) {
 		marks     record.Groups
 		waits     []string
 		forgotten []string
+		dry       bool
 		refused   bool
 	}{
-		"marked":              {marks: record.Groups{Open: []record.OpenGroup{one}}, waits: []string{"app", "net"}},
-		"released":            {marks: record.Groups{Released: []record.ReleasedGroup{{OpenGroup: one}}}, forgotten: []string{"/moved/groups/one"}},
-		"of nobody knows who": {refused: true},
+		"marked":                      {marks: record.Groups{Open: []record.OpenGroup{one}}, waits: []string{"app", "net"}},
+		"released":                    {marks: record.Groups{Released: []record.ReleasedGroup{{OpenGroup: one}}}, forgotten: []string{"/moved/groups/one"}},
+		"released, seen by a dry run": {marks: record.Groups{Released: []record.ReleasedGroup{{OpenGroup: one}}}, dry: true},
+		"of nobody knows who":         {refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			grouper := &sealedAway{left: []string{"/moved/groups/one"}}
-			e := &groupEnds{grouper: grouper, env: project.Env{Name: "prod"}, marks: tt.marks, waits: openGroups{}}
-			if err := e.forgetReleased(); err != nil {
-				t.Fatal(err)
-			}
+			e := &groupEnds{grouper: grouper, in: ApplyInput{DryRun: tt.dry}, env: project.Env{Name: "prod"}, marks: tt.marks, waits: openGroups{}}
+			_, err := e.endLeft(t.Context())
 			if diff := cmp.Diff(tt.forgotten, grouper.forgotten); diff != "" {
 				t.Fatalf("put aside (-want +got):\n%s", diff)
 			}
-			if len(grouper.forgotten) > 0 {
-				return
-			}
-			_, err := e.endLeft(t.Context())
 			if _, refused := errors.AsType[*Refusal](err); refused != tt.refused {
 				t.Fatalf("%v, want refused %v", err, tt.refused)
 			}

@@ -59,9 +59,6 @@ func (st *Stage) EndLeft(ctx context.Context, site *Site, left LeftGroup, dir st
 
 // all ends those whose journals are here, and is the reasons why some can't be.
 func (e *groupEnds) all(ctx context.Context) error {
-	if err := e.forgetReleased(); err != nil {
-		return err
-	}
 	if _, err := e.endLeft(ctx); err != nil {
 		return err
 	}

@@ -86,7 +86,8 @@ func (st *Stage) forgetGroups(ctx context.Context, in ApplyInput, a *Apply, chec
 	if err != nil {
 		return err
 	}
-	return ends.forgetReleased()
+	_, err = ends.left()
+	return err
 }
 
 // stopBehindGroups ends what the run may still apply where a group that another run
