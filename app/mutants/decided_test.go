@@ -28,6 +28,6 @@ var decided = []mutant{
 	},
 	{
 		name: "a plan takes the outputs for what their roots declare", file: "app/usecase/upstreams.go",
-		old: "p.markSecrets(ctx, names)", new: "_ = p.markSecrets", killers: "./app/soundness", run: "TestASecretThatIsHandedOnIsShownNowhere",
+		old: "= u.shownAs(names...), u.errs()", new: "= u.values(), u.errs()", killers: "./app/soundness", run: "TestASecretThatIsHandedOnIsShownNowhere",
 	},
 }

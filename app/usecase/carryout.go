@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 
 	"github.com/chant-bot/chant/engine"
@@ -35,18 +34,14 @@ type execution struct {
 	line        []git.Commit
 	trees       *trees
 
-	mu      sync.Mutex // guards apply and outputs
-	outputs map[string]outputs
-	paths   *secretPaths
+	mu        sync.Mutex // guards apply
+	upstreams *upstreams
 }
-
-// outputs are those of one component.
-type outputs = map[string]engine.Output
 
 func newExecution(st *Stage, in ApplyInput, a *Apply, checkout *Checkout, held *lease.Lease) *execution {
 	return &execution{
 		Stage: st, in: in, apply: a, pass: a.current(), checkout: checkout, lease: held,
-		components: map[string]*project.Component{}, outputs: map[string]outputs{},
+		components: map[string]*project.Component{},
 	}
 }
 
@@ -281,12 +276,7 @@ func (ex *execution) settle(ctx context.Context, member string, o engine.Outcome
 	end := run.Outcome{Moved: o.Moved, Unknown: o.Unknown, Error: o.Error}
 	if o.Error == "" && !o.Unknown && !o.Moved {
 		ex.say("applied %s", member)
-		ex.mu.Lock()
-		merged := outputs{}
-		maps.Copy(merged, ex.outputs[ex.pass.Set.Members[member].Component])
-		maps.Copy(merged, o.Outputs)
-		ex.outputs[ex.pass.Set.Members[member].Component] = merged
-		ex.mu.Unlock()
+		ex.upstreams.add(ex.pass.Set.Members[member].Component, o.Outputs)
 	} else {
 		ex.say("%s failed: %s", member, o.Error)
 	}

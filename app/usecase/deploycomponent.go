@@ -115,7 +115,7 @@ func (d *Deployment) runComponent(ctx context.Context, c *project.Component, pla
 	}
 	switch end {
 	case fanout.OK:
-		d.keepOutputs(c.Name, read{values: r.outputs})
+		d.upstreams.keep(c.Name, read{values: r.outputs})
 	case fanout.Fail:
 		r.unwind(ctx)
 	}

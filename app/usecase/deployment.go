@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/lease"
 	"github.com/chant-bot/chant/engine/graph"
@@ -52,15 +51,7 @@ type Deployment struct {
 
 	told sync.Mutex // held while an event is told
 
-	mu      sync.Mutex
-	outputs map[string]read
-	paths   *secretPaths
-}
-
-// read is what reading a component's outputs came to.
-type read struct {
-	values map[string]engine.Output
-	err    error
+	upstreams *upstreams
 }
 
 // deploySide is what planning, or applying, needs: what they write is kept apart
@@ -91,7 +82,7 @@ func (st *Stage) deploymentOf(in DeployInput, policy Policy, checkout *Checkout)
 	}
 	d := &Deployment{
 		Stage: st, in: in, policy: policy, checkout: checkout, project: proj,
-		components: map[string]*project.Component{}, outputs: map[string]read{},
+		components: map[string]*project.Component{},
 	}
 	for _, c := range proj.Components {
 		d.components[c.Name] = c
@@ -266,6 +257,7 @@ func (d *Deployment) begin(ctx context.Context, held *lease.Lease) error {
 		ends.from = d.mergedAt
 	}
 	d.open, err = ends.end(ctx, "")
+	d.upstreams = d.newUpstreams()
 	return err
 }
 
@@ -305,30 +297,24 @@ func (d *Deployment) say(format string, args ...any) {
 // made yet in this deployment, nor makes together with them.
 func (d *Deployment) readUpstreams(ctx context.Context, names []string) {
 	all := readBy(d.components, names...)
-	wanted := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		_, known := d.outputs[name]
+	d.upstreams.read(ctx, slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		_, known := d.upstreams.of(name)
 		return known || slices.Contains(names, name)
+	})...)
+	d.upstreams.readSecrets(ctx, all...)
+}
+
+func (d *Deployment) newUpstreams() *upstreams {
+	return newUpstreams(d.planning.driver, d.planInput(d.planning, ""), d.components, func(ctx context.Context, name string) (outputs, error) {
+		return componentOutputs(ctx, d.planning.driver, d.planInput(d.planning, d.runDir()), d.components[name], d.planning.credentials)
 	})
-	each(d.planning.driver.Parallel(), wanted, func(name string) { d.readOutputs(ctx, name) })
-	each(d.planning.driver.Parallel(), d.secretPaths().unread(all, d.outputValues()), func(name string) { d.readOutputs(ctx, name) })
-}
-
-func (d *Deployment) readOutputs(ctx context.Context, name string) {
-	values, err := componentOutputs(ctx, d.planning.driver, d.planInput(d.planning, d.runDir()), d.components[name], d.planning.credentials)
-	d.keepOutputs(name, read{values: values, err: err})
-}
-
-func (d *Deployment) keepOutputs(name string, r read) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.outputs[name] = r
 }
 
 // plain are the outputs a component has now, without those that are secrets or hand one
 // on.
 func (d *Deployment) plain(name string) map[string]digest.Value {
 	out := map[string]digest.Value{}
-	for key, o := range d.shownAs([]string{name})[name] {
+	for key, o := range d.upstreams.shownAs(name)[name] {
 		if !o.Sensitive {
 			out[key] = o.Value
 		}

@@ -27,7 +27,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 	if err != nil {
 		return err
 	}
-	target.Secrets = sensitiveReads(m, d.shownAs(readBy(d.components, m.component.Name)))
+	target.Secrets = sensitiveReads(m, d.upstreams.shownAs(readBy(d.components, m.component.Name)...))
 	target.Destroy = d.own != nil && d.own.ends
 	d.say("planning %s", m.name)
 	planned, err := d.planning.driver.Plan(ctx, target, func(string) {})
@@ -58,53 +58,14 @@ func (d *Deployment) resolve(m *member, phases map[string]digest.Value) (map[str
 
 // values resolves the references of a step as far as they have a value.
 func (d *Deployment) values(m *member, phases map[string]digest.Value) (map[string]digest.Value, []project.Read, error) {
-	outputs := d.outputValues()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, r := range m.outputReads() {
-		if err := d.outputs[r.Component].err; err != nil {
-			return nil, nil, err
+		if known, _ := d.upstreams.of(r.Component); known.err != nil {
+			return nil, nil, known.err
 		}
 	}
 	return project.Resolve(m.step, project.Inputs{
-		Outputs: plainValues(outputs), Phases: phases, Env: d.in.Env, Vars: d.policy.Env.Vars,
+		Outputs: plainValues(d.upstreams.values()), Phases: phases, Env: d.in.Env, Vars: d.policy.Env.Vars,
 	})
-}
-
-// outputValues are the outputs that were read or made so far, by component.
-func (d *Deployment) outputValues() map[string]outputs {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	values := map[string]outputs{}
-	for name, r := range d.outputs {
-		values[name] = r.values
-	}
-	return values
-}
-
-// shownAs are those outputs, of names with those marked that hand a secret on.
-func (d *Deployment) shownAs(names []string) map[string]outputs {
-	return d.secretPaths().mark(names, d.outputValues(), d.outputErrors())
-}
-
-func (d *Deployment) secretPaths() *secretPaths {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.paths == nil {
-		d.paths = newSecretPaths(d.planning.driver, d.planInput(d.planning, ""), d.components)
-	}
-	return d.paths
-}
-
-// outputErrors are why outputs could not be read, by component.
-func (d *Deployment) outputErrors() map[string]error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	errs := map[string]error{}
-	for name, r := range d.outputs {
-		errs[name] = r.err
-	}
-	return errs
 }
 
 // applyStep applies exactly the saved plan of a step and returns the outputs its root

@@ -177,9 +177,7 @@ func (ex *execution) settleGroup(ctx context.Context, g *GroupPlan, o engine.Gro
 	for _, m := range o.Members {
 		statuses[m.Member] = m.Status
 		if m.Outputs != nil && (m.Status == report.OutcomeApplied || m.Status == report.OutcomeNoChanges) {
-			ex.mu.Lock()
-			ex.outputs[ex.pass.Set.Members[m.Member].Component] = m.Outputs
-			ex.mu.Unlock()
+			ex.upstreams.keep(ex.pass.Set.Members[m.Member].Component, read{values: m.Outputs})
 		}
 		ex.say("%s: %s", m.Member, strings.TrimSuffix(string(m.Status)+": "+m.Error, ": "))
 	}

@@ -166,7 +166,7 @@ type planner struct {
 	credentials []string
 	components  map[string]*project.Component
 
-	outputs   map[string]map[string]engine.Output // by component
+	outputs   map[string]outputs // by component
 	outputErr map[string]error
 
 	alone  map[stepID]*member // of no group, that were planned

@@ -74,7 +74,9 @@ func (a *Apply) Passes() run.Passes {
 // again.
 func (ex *execution) use(p *Pass) (err error) {
 	ex.pass = p
-	ex.outputs = map[string]outputs{}
+	ex.upstreams = newUpstreams(ex.driver, ex.planInput(), ex.components, func(ctx context.Context, name string) (outputs, error) {
+		return componentOutputs(ctx, ex.driver, ex.planInput(), ex.components[name], ex.credentials)
+	})
 	if ex.trees, err = ex.newTrees(ex.checkout, ex.driver, ex.apply.Dir, "applying"); err == nil {
 		ex.trees.written = p.Set.Trees
 	}

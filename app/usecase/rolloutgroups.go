@@ -85,7 +85,7 @@ func (r *rollout) planNext(ctx context.Context) (rolloutWave, error) {
 	c, groups, err := p.planDue(ctx, r.composition(p), map[string]*plannedGroup{}, func(c compose.Composition) []compose.Group {
 		w.number, w.due = r.nextDue(c.Waves)
 		r.readUpstreams(ctx, w.due)
-		p.outputs, p.outputErr = r.shownAs(readBy(r.components, w.due...)), r.outputErrors()
+		p.outputs, p.outputErr = r.upstreams.shownAs(readBy(r.components, w.due...)...), r.upstreams.errs()
 		return slices.DeleteFunc(slices.Clone(c.Groups), func(g compose.Group) bool { return g.Wave != w.number })
 	})
 	w.groups = groups
@@ -222,10 +222,10 @@ func (r *rollout) blockedBy(component string) string {
 // say is read.
 func (r *rollout) keepGroupOutputs(ctx context.Context, component string, outputs map[string]engine.Output) {
 	if outputs == nil {
-		r.readOutputs(ctx, component)
+		r.upstreams.read(ctx, component)
 		return
 	}
-	r.keepOutputs(component, read{values: outputs})
+	r.upstreams.keep(component, read{values: outputs})
 }
 
 // result is how a component ended that is one step of a group; why it failed, "" where it

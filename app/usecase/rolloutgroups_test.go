@@ -21,11 +21,13 @@ type grouping struct {
 	engine.Grouper
 }
 
+func (grouping) Parallel() int { return 1 }
+
 // rolledOut is a fan-out of net, app and data, which read net, and web, which reads app.
 func rolledOut(t *testing.T) (*rollout, *plannedGroup) {
 	t.Helper()
 	one := &plannedGroup{plan: &GroupPlan{ID: "net", Wave: 1, Capability: project.TerraformApply, Members: []string{"net", "app", "data", "web"}}}
-	d := &Deployment{components: map[string]*project.Component{}, outputs: map[string]read{}, planning: deploySide{driver: grouping{}}}
+	d := &Deployment{components: map[string]*project.Component{}, planning: deploySide{driver: grouping{}}}
 	for _, text := range []string{
 		`{"name":"net","dependsOn":[],"deploy":[{"phase":"Apply","steps":[{"kind":"terraform-apply","root":"net"}]}]}`,
 		`{"name":"app","dependsOn":[],"deploy":[{"phase":"Apply","steps":[{"kind":"terraform-apply","root":"app","vars":{"a":{"stackOutput":{"stack":"net","name":"x"}}}}]}]}`,
@@ -52,6 +54,7 @@ func rolledOut(t *testing.T) (*rollout, *plannedGroup) {
 		t.Fatal(err)
 	}
 	run, _ := fanout.NewRun(plan, nil)
+	d.upstreams = d.newUpstreams()
 	return &rollout{Deployment: d, in: RolloutInput{Run: run}, refused: map[string]compose.Refusal{}, composed: plan.Waves}, one
 }
 
@@ -74,9 +77,9 @@ func TestAMemberThatWaitsForItsStateIsPlannedNowhere(t *testing.T) {
 		if err := r.planStep(t.Context(), m, nil); err == nil || err.Error() != "waits" {
 			t.Errorf("%s by itself: %v", m.name, err)
 		}
-		r.readOutputs(t.Context(), m.component.Name)
-		if err := r.outputs[m.component.Name].err; forPeople(err) == nil {
-			t.Errorf("its outputs: %v", err)
+		r.upstreams.read(t.Context(), m.component.Name)
+		if known, _ := r.upstreams.of(m.component.Name); forPeople(known.err) == nil {
+			t.Errorf("its outputs: %v", known.err)
 		}
 	}
 }
