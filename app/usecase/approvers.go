@@ -37,6 +37,25 @@ func (s *Site) approvers(env project.Env, rule *gate.ReviewRule) *approvers {
 	return &approvers{forge: s.Forge, repo: s.Repo, env: env, rule: rule, reasons: map[string]string{}}
 }
 
+// approversOf judges by the review rule of a pull request whose authors are known; its
+// reviews are read once there is an approval to judge.
+func (s *Site) approversOf(env project.Env, number int, authors []string) (*gate.ReviewRule, *approvers) {
+	rule := authorsRule(authors)
+	rule.NeedReview = true
+	who := s.approvers(env, rule)
+	who.reviewers = func(ctx context.Context) ([]string, error) {
+		if s.reviewers == nil {
+			read, err := s.standingReviewers(ctx, number)
+			if err != nil {
+				return nil, err
+			}
+			s.reviewers = &read
+		}
+		return *s.reviewers, nil
+	}
+	return rule, who
+}
+
 // exclude is what gate.Query.Exclude asks.
 func (a *approvers) exclude(ctx context.Context) func(gate.Record) string {
 	return func(r gate.Record) string {

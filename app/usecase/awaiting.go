@@ -24,20 +24,6 @@ func (m merged) awaiting(ctx context.Context) (state, description string, err er
 	return note.Pending, waits, err
 }
 
-// greenSince tells whether a commit of a branch, or one after it, is green.
-func (s *Site) greenSince(ctx context.Context, branch, commit string) (bool, error) {
-	_, line, err := s.lineOf(ctx, branch)
-	if err != nil {
-		return false, err
-	}
-	tags, err := s.greenTags(ctx)
-	if err != nil {
-		return false, err
-	}
-	last, found := green.Last(shas(line), tags)
-	return found && (last == commit || furtherBack(line, commit, last)), nil
-}
-
 // explainMerge says which checks a merge waits for that is in no green commit
 // yet, "" where it waits for none.
 func (c *Commander) explainMerge(ctx context.Context, site *Site, change engine.Change) (string, error) {

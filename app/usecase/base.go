@@ -161,3 +161,17 @@ func (s *Site) appliedWith(ctx context.Context, snap *ledger.Snapshot, branch, m
 	}
 	return carrying, nil
 }
+
+// greenSince tells whether a commit of a branch, or one after it, is green.
+func (s *Site) greenSince(ctx context.Context, branch, commit string) (bool, error) {
+	_, line, err := s.lineOf(ctx, branch)
+	if err != nil {
+		return false, err
+	}
+	tags, err := s.greenTags(ctx)
+	if err != nil {
+		return false, err
+	}
+	last, found := green.Last(shas(line), tags)
+	return found && (last == commit || furtherBack(line, commit, last)), nil
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/report"
 )
 
 // Policy is what binds one env's gates, from the trusted declarations (pr-loop
@@ -129,4 +130,15 @@ func approvedSide(snap *ledger.Snapshot, prefix string, d digest.Digest, sources
 	}
 	side.Sources, side.Code = shown.Sources, shown.Code
 	return side, nil
+}
+
+// approvalOf is a gate's answer as a report says it.
+func approvalOf(d gate.Decision) report.Approval {
+	switch {
+	case d.Satisfied:
+		return report.Approval{Status: report.Approved, ApprovedBy: d.ApprovedBy}
+	case d.Mismatch != nil:
+		return report.Approval{Status: report.Changed, Approved: digestOrNil(d.Mismatch.PlanDigest)}
+	}
+	return report.Approval{Status: report.Pending}
 }

@@ -178,3 +178,22 @@ func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, ch
 	}
 	return approvalOf(d), nil
 }
+
+// Revoke appends a revocation. Doing it again with the same address writes
+// nothing.
+func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
+	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
+		lines, err := gateLines(snap, prefix, act.Op)
+		if err != nil {
+			return nil, err
+		}
+		if gate.Revoked(lines, act) {
+			return nil, nil
+		}
+		line, err := gate.NewRevocation(act, lines, st.Now())
+		if err != nil {
+			return nil, err
+		}
+		return []ledger.File{{Path: gate.Path(prefix, act.Op), Content: line.Line(), Append: true}}, nil
+	})
+}

@@ -138,3 +138,12 @@ func (st *Stage) stillStand(ctx context.Context, site *Site, snap *ledger.Snapsh
 	}
 	return "", nil
 }
+
+// opened are the gates whose approvals the apply rests on, of every pass.
+func (a *Apply) opened() []Opened {
+	out := slices.Clone(a.Gates)
+	for _, p := range a.Later {
+		out = append(out, p.Gates...)
+	}
+	return out
+}

@@ -81,7 +81,8 @@ func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Ch
 
 // awaitPlan queues the plan of a head that has none, unless a person has to ask
 // for it first. The plan starts while its statuses are set.
-func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Change, baseTip string) error {
+func (s *Settler) awaitPlan(ctx context.Context, site *Site, read reading, baseTip string) error {
+	change := read.change
 	base, err := site.bound(ctx, baseTip)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, change engine.Chang
 				description = why
 			}
 			if why == "" && len(places) > 0 {
-				s.toPlan.give(site.Repo, change.Number, toPlan{reading: site.read, head: fetched}, s.Now())
+				s.toPlan.give(site.Repo, change.Number, toPlan{reading: read, head: fetched}, s.Now())
 				if err := s.Next.QueuePlan(ctx, site.Repo, change.Number, change.Head, change.BaseBranch); err != nil {
 					return err
 				}

@@ -2,12 +2,10 @@ package usecase
 
 import (
 	"context"
-	"slices"
 
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
-	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/forges"
@@ -49,15 +47,6 @@ type revocation struct {
 	prefix string
 }
 
-// opened are the gates whose approvals the apply rests on, of every pass.
-func (a *Apply) opened() []Opened {
-	out := slices.Clone(a.Gates)
-	for _, p := range a.Later {
-		out = append(out, p.Gates...)
-	}
-	return out
-}
-
 // revocations are the gates to revoke at: the ones that wait here or that an apply
 // runs under, or ran and may be carried on under, and on a pull request its own in
 // every env, merged or not.
@@ -91,23 +80,4 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 		add(prefixOf(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
 	}
 	return out, nil
-}
-
-// Revoke appends a revocation. Doing it again with the same address writes
-// nothing.
-func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
-	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		lines, err := gateLines(snap, prefix, act.Op)
-		if err != nil {
-			return nil, err
-		}
-		if gate.Revoked(lines, act) {
-			return nil, nil
-		}
-		line, err := gate.NewRevocation(act, lines, st.Now())
-		if err != nil {
-			return nil, err
-		}
-		return []ledger.File{{Path: gate.Path(prefix, act.Op), Content: line.Line(), Append: true}}, nil
-	})
 }

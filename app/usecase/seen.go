@@ -71,7 +71,7 @@ func (s *Settler) readAgain(ctx context.Context, site *Site, change engine.Chang
 	return together(
 		func() (err error) { into.change, err = site.Forge.Change(ctx, site.Repo, change.Number); return err },
 		func() error {
-			if site.look(ctx, change.BaseBranch); site.snap == nil {
+			if !site.look(ctx, change.BaseBranch) {
 				return errors.New("the branch and the ledger could not be read")
 			}
 			return nil
@@ -103,28 +103,28 @@ func (s *Settler) HandOver(repo engine.Repo, number int, done *PlannedChange) (s
 // takeSeen is an open pull request as the job that planned it saw it, where nothing
 // but that plan came since: what came later was not seen, and a settle that ends
 // under its generation would be the last to look.
-func (s *Settler) takeSeen(ctx context.Context, site *Site, number int, generation int64) (engine.Change, bool) {
+func (s *Settler) takeSeen(ctx context.Context, site *Site, number int, generation int64) (reading, bool) {
 	given, found := s.seen.take(site.Repo, number, s.Now())
 	if !found {
-		return engine.Change{}, false
+		return reading{}, false
 	}
 	for _, known := range []chan struct{}{given.done, given.stored} {
 		select {
 		case <-known:
 		case <-ctx.Done():
-			return engine.Change{}, false
+			return reading{}, false
 		}
 	}
 	if s.Now().Sub(given.at) > handedFor || given.err != nil || given.storeErr != nil || generation != given.generation+1 || given.change.State != engine.Open {
-		return engine.Change{}, false
+		return reading{}, false
 	}
 	snap, err := site.Ledger.Fetched(ctx)
 	if err != nil {
-		return engine.Change{}, false
+		return reading{}, false
 	}
-	site.snap, site.bare, site.read = snap, given.bare, given.reading
-	site.isFetched(given.branch)
-	return given.change, true
+	site.bare = given.bare
+	site.goOn(given.branch, snap)
+	return given.reading, true
 }
 
 // bare tells whether nobody has written a note: neither we, as far as we know, nor

@@ -12,7 +12,6 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
-	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/forges"
@@ -128,15 +127,15 @@ type Settler struct {
 // SettlePull settles one pull request. generation tells how often facts about it
 // came, open whether it is to be settled by the sweep again.
 func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, generation int64) (open bool, err error) {
-	if change, found := s.takeSeen(ctx, site, number, generation); found {
-		return s.settleOpen(ctx, site, change)
+	if read, found := s.takeSeen(ctx, site, number, generation); found {
+		return s.settleOpen(ctx, site, read)
 	}
 	defer s.fetchExpected(ctx, site, number)()
 	var change engine.Change
-	begun := s.Now()
+	looked, begun := false, s.Now()
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, number); return err },
-		func() error { site.look(ctx, site.DefaultBranch); return nil },
+		func() error { looked = site.look(ctx, site.DefaultBranch); return nil },
 	)
 	if errors.Is(err, forges.ErrNotFound) {
 		return false, nil
@@ -146,11 +145,11 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, genera
 	}
 	switch change.State {
 	case engine.Open:
-		site.read = reading{change: change}
-		if site.snap != nil { // the ledger was fetched beside it
-			site.read.at, site.read.generation = begun, generation
+		read := reading{change: change}
+		if looked {
+			read.at, read.generation = begun, generation
 		}
-		return s.settleOpen(ctx, site, change)
+		return s.settleOpen(ctx, site, read)
 	case engine.Merged:
 		return s.settleMerged(ctx, site, change)
 	}
@@ -159,7 +158,8 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, genera
 
 // settleOpen plans the head once, then shows the plan and how its gate stands.
 // What could not be said of one plan keeps nothing of another from being said.
-func (s *Settler) settleOpen(ctx context.Context, site *Site, change engine.Change) (open bool, err error) {
+func (s *Settler) settleOpen(ctx context.Context, site *Site, read reading) (open bool, err error) {
+	change := read.change
 	baseTip, err := site.tipOf(ctx, change.BaseBranch)
 	if err != nil {
 		return !errors.Is(err, errGone), unlessGone(err)
@@ -169,7 +169,7 @@ func (s *Settler) settleOpen(ctx context.Context, site *Site, change engine.Chan
 		return true, err
 	}
 	if len(plans) == 0 {
-		return true, s.awaitPlan(ctx, site, change, baseTip)
+		return true, s.awaitPlan(ctx, site, read, baseTip)
 	}
 	binding, err := site.boundFor(ctx, baseTip, change)
 	if err != nil {
@@ -313,17 +313,6 @@ func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change
 		in.TrustChanged = []string{"identity, security or x-bot of the declaration"}
 	}
 	return in, nil
-}
-
-// approvalOf is a gate's answer as a report says it.
-func approvalOf(d gate.Decision) report.Approval {
-	switch {
-	case d.Satisfied:
-		return report.Approval{Status: report.Approved, ApprovedBy: d.ApprovedBy}
-	case d.Mismatch != nil:
-		return report.Approval{Status: report.Changed, Approved: digestOrNil(d.Mismatch.PlanDigest)}
-	}
-	return report.Approval{Status: report.Pending}
 }
 
 func (s *Settler) earlier(ctx context.Context, site *Site, change engine.Change, plan KeptPlan) ([]note.Earlier, error) {

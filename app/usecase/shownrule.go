@@ -20,19 +20,7 @@ func (s *Settler) shownRule(ctx context.Context, site *Site, change engine.Chang
 	if err != nil {
 		return nil, nil, err
 	}
-	rule := authorsRule(authors)
-	rule.NeedReview = true
-	who := site.approvers(p.Env, rule)
-	who.reviewers = func(ctx context.Context) ([]string, error) {
-		if site.reviewers == nil {
-			read, err := site.standingReviewers(ctx, change.Number)
-			if err != nil {
-				return nil, err
-			}
-			site.reviewers = &read
-		}
-		return *site.reviewers, nil
-	}
+	rule, who := site.approversOf(p.Env, change.Number, authors)
 	return rule, who, nil
 }
 

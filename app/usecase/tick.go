@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chant-bot/chant/engine/drivers/git"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/project"
 )
@@ -126,14 +127,23 @@ func (s *Site) isFetched(branch string) {
 // look fetches a branch and the ledger, asking the remote for both at once. Where
 // that fails it is no error yet: whoever needs one of them fetches it, and is told
 // why that fails.
-func (s *Site) look(ctx context.Context, branch string) {
+func (s *Site) look(ctx context.Context, branch string) (both bool) {
 	if s.Clone.Remote() == "" || s.Clone.Fetch(ctx, append(s.branchSpecs(branch), s.Ledger.Refspec())...) != nil {
-		return
+		return false
 	}
+	snap, err := s.Ledger.Fetched(ctx)
+	if err != nil {
+		s.isFetched(branch)
+		return false
+	}
+	s.goOn(branch, snap)
+	return true
+}
+
+// goOn has what follows begin with a branch and a ledger that were fetched just now.
+func (s *Site) goOn(branch string, snap *ledger.Snapshot) {
 	s.isFetched(branch)
-	if snap, err := s.Ledger.Fetched(ctx); err == nil {
-		s.snap = snap
-	}
+	s.snap = snap
 }
 
 // tipOf fetches a branch and returns its tip. A branch that was deleted is

@@ -38,7 +38,6 @@ type Site struct {
 	SharedAccount bool
 
 	fetched   map[string]bool
-	read      reading         // of the pull request that is settled
 	bare      map[string]bool // markers of notes that nobody has written, when last looked
 	snap      *ledger.Snapshot
 	reviewers *[]string // of the pull request that is settled, once they were read
