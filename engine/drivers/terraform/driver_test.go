@@ -100,6 +100,45 @@ output "all" { value = [var.name, var.tags, var.on, var.size, var.file] }
 	}
 }
 
+// An output that another root reads may be longer than an argument of a process can be,
+// and hold what looks like a template of the tool's.
+func TestAReadValueIsGivenAsItIs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": backend + `
+variable "net" { type = object({ a = string, l = list(string), n = number, z = string }) }
+variable "any" { type = any }
+variable "list" { type = list(string) }
+variable "none" {
+  type    = string
+  default = "other"
+}
+variable "long" { type = string }
+output "all" { value = [var.net, var.any, var.list, var.none, length(var.long)] }
+`})
+	const net = `{"a":"${1+1}","l":["%{if true}x%{endif}","\u2028\n"],"n":12345678901234567890.25,"z":null}`
+	vars, err := digest.Decode([]byte(`{"net":` + net + `,"any":{"k":"$${x}"},"list":"[\"x\"]","none":null,"long":"` + strings.Repeat("x", 200_000) + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.target.Vars = map[string]digest.Value{}
+	for _, k := range vars.Keys() {
+		s.target.Vars[k] = vars.Get(k)
+	}
+	d := s.driver()
+	want, err := digest.Decode([]byte(`[` + net + `,{"k":"$${x}"},["x"],null,200000]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.apply(d, s.plan(d)).Outputs["all"].Value; !digest.Equal(got, want) {
+		t.Errorf("got %s, want %s", text(got), text(want))
+	}
+
+	s.target.Vars["lsit"] = digest.StringOf("x")
+	if _, err := d.Plan(t.Context(), s.target, nil); err == nil || !strings.Contains(err.Error(), `it declares no variable lsit; correct the step's "vars"`) {
+		t.Errorf("a variable that is not declared: %v", err)
+	}
+}
+
 func TestALocalModuleBesideTheRootAndAFreshCheckoutAtApply(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -277,12 +316,15 @@ func TestTheToolIsRunNoMoreOftenThanNeeded(t *testing.T) {
 			if strings.HasPrefix(f, "-out=") || strings.HasPrefix(f, "-lock") || strings.HasSuffix(f, planFile) {
 				fields[i] = ""
 			}
+			if strings.HasSuffix(f, "/"+stepVariables) {
+				fields[i] = "-var-file=" + stepVariables
+			}
 		}
 		got = append(got, strings.Join(strings.Fields(strings.Join(fields, " ")), " "))
 	}
 	once := []string{
 		"init -input=false -no-color -backend-config=path=" + s.state + "/net.tfstate -backend-config=workspace_dir=" + s.state + "/ws",
-		"plan -input=false -no-color -detailed-exitcode -var-file=x.tfvars -var=cidr=z",
+		"plan -input=false -no-color -detailed-exitcode -var-file=x.tfvars -var-file=step.tfvars",
 		"show -json",
 	}
 	want := append(append([]string{"version -json"}, once...), once...)

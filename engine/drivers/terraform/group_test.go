@@ -86,7 +86,7 @@ func (s *site) netAndApp() engine.GroupTarget {
 	s.t.Helper()
 	return engine.GroupTarget{Group: "g1", RunDir: shortDir(s.t), Members: []engine.GroupMember{
 		s.member("net", ""),
-		s.member("app", `{"names":["a","$${b}"]}`, reads("net", "cidr", "net")),
+		s.member("app", `{"names":["a","${b}"]}`, reads("net", "cidr", "net")),
 	}}
 }
 

@@ -2,14 +2,15 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/terraform/composed"
 	plans "github.com/chant-bot/chant/engine/plans/terraform"
 )
 
@@ -132,15 +133,32 @@ func (w *workdir) document(ctx context.Context, c call) (digest.Value, error) {
 	return v, nil
 }
 
+// stepVariables is the file of the step's variables in a scratch directory.
+const stepVariables = "step.tfvars"
+
 // variables are the flags that give the root its values: its files, then the step's
-// variables, which win.
+// variables, which win. Those are in a file: an argument has a bound, which an output that
+// is read may exceed, and is shown to whoever lists processes.
 func (w *workdir) variables() ([]string, error) {
 	var flags []string
 	for _, file := range w.t.Root.VarFiles {
 		flags = append(flags, "-var-file="+filepath.FromSlash(file))
 	}
-	vars, err := variableFlags(w.t.Vars)
-	return append(flags, vars...), err
+	if len(w.t.Vars) == 0 {
+		return flags, nil
+	}
+	config, err := composed.ReadConfig(w.tree.FS(), []composed.Module{{Path: filepath.ToSlash(w.rel), Root: true}}, w.d.planner)
+	if err != nil {
+		return nil, err
+	}
+	text, err := config.Assignments(w.t.Vars)
+	if err != nil {
+		return nil, fmt.Errorf("%w; correct the step's \"vars\"", err)
+	}
+	if err := errors.Join(w.private.RemoveAll(stepVariables), w.private.WriteFile(stepVariables, []byte(text), 0o644)); err != nil {
+		return nil, err
+	}
+	return append(flags, "-var-file="+filepath.Join(w.scratch, stepVariables)), nil
 }
 
 // comparing is the first version of tofu, by minor, that reads variables anew when it
@@ -165,29 +183,4 @@ func (w *workdir) variablesAgain(ctx context.Context) ([]string, error) {
 		return nil, nil //nolint:nilerr // a version nobody knows is asked as the first ones were
 	}
 	return w.variables()
-}
-
-// variableFlags are the step's variables sorted by name, strings raw and
-// everything else as JSON; absent ones are left out (components §3.2).
-func variableFlags(vars map[string]digest.Value) ([]string, error) {
-	var flags []string
-	for name, v := range vars {
-		if v.IsAbsent() {
-			continue
-		}
-		if name == "" || strings.ContainsAny(name, "= \t\n") {
-			return nil, fmt.Errorf("%q is not a variable's name; correct the step's \"vars\"", name)
-		}
-		text, ok := v.Text()
-		if !ok {
-			b, err := v.MarshalJSON()
-			if err != nil {
-				return nil, fmt.Errorf("writing the variable %s: %w", name, err)
-			}
-			text = string(b)
-		}
-		flags = append(flags, "-var="+name+"="+text)
-	}
-	slices.Sort(flags)
-	return flags, nil
 }

@@ -44,7 +44,7 @@ func TestErrorsNameTheRootAndWhatToDo(t *testing.T) {
 		"a bad variable name": {
 			main:   backend,
 			change: func(t *engine.Target) { t.Vars = map[string]digest.Value{"a=b": digest.StringOf("c")} },
-			want:   []string{"root net", `"a=b"`, `"vars"`},
+			want:   []string{"root net", "no variable a=b", `"vars"`},
 		},
 		"no backend":          {main: "output \"o\" {\n  value = 1\n}\n", change: noBackend, want: []string{"root net", "not kept", `"path"`}},
 		"a relative state":    {main: backend, change: func(t *engine.Target) { t.Root.BackendConfig["path"] = "x.tfstate" }, want: []string{"root net", "not kept"}},

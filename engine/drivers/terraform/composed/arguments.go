@@ -64,26 +64,53 @@ func (c Config) Arguments(g Given) (map[string]string, error) {
 		if g.Vars[name].IsAbsent() || slices.ContainsFunc(g.Reads, func(r Read) bool { return r.Path[0] == name }) {
 			continue
 		}
-		kind, ok := c.Variables[name]
-		if !ok {
-			return nil, fmt.Errorf("it declares no variable %s", name)
-		}
-		expression, err := fromText(kind, textOf(g.Vars[name]))
+		expression, err := c.fromValue(name, g.Vars[name])
 		if err != nil {
-			return nil, fmt.Errorf("the variable %s: %w", name, err)
+			return nil, err
 		}
 		arguments[name] = expression
 	}
 	return arguments, c.fromReads(g, arguments)
 }
 
-// textOf is a value as it is given on the command line: a string itself,
-// everything else as JSON (components §3.2).
-func textOf(v digest.Value) string {
-	if text, ok := v.Text(); ok {
-		return text
+// Assignments are the text of a file that gives a root of its own the step's values, by
+// variable: one line each, sorted. An absent value is left out.
+func (c Config) Assignments(vars map[string]digest.Value) (string, error) {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if vars[name].IsAbsent() {
+			continue
+		}
+		expression, err := c.fromValue(name, vars[name])
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s = %s\n", name, expression)
 	}
-	return v.String()
+	return b.String(), nil
+}
+
+// fromValue is the expression of a value that a step gives a variable. A text is what the
+// variable would make of it on the command line, and so is a value that is no text where
+// the variable takes one (components §3.2). Any other is itself: read as an expression, a
+// text within it that looks like a template would become another one.
+func (c Config) fromValue(name string, v digest.Value) (string, error) {
+	kind, ok := c.Variables[name]
+	if !ok {
+		return "", fmt.Errorf("it declares no variable %s", name)
+	}
+	text, isText := v.Text()
+	switch {
+	case isText:
+		expression, err := fromText(kind, text)
+		if err != nil {
+			return "", fmt.Errorf("the variable %s: %w", name, err)
+		}
+		return expression, nil
+	case v.Kind() != digest.Null && (kind == Untyped || kind == Primitive):
+		return quote(v.String()), nil
+	}
+	return literal(v), nil
 }
 
 // fromText is the expression of a variable's value that was given as text.

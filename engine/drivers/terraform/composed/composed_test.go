@@ -179,7 +179,7 @@ var argumentsConfig = Config{Variables: map[string]Parsing{
 func TestArgumentsAreWhatTheVariablesGetAlone(t *testing.T) {
 	t.Parallel()
 	vars := map[string]digest.Value{}
-	all := decode(t, `{"text":"${x} %{y} $${z} \"q\" \\ é\u0001\n","number":1.50,"list":["a",12345678901234567890.5],"plain":[1]}`)
+	all := decode(t, `{"text":"${x} %{y} $${z} \"q\" \\ é\u0001\n","number":1.50,"list":["${1+1}",12345678901234567890.5],"plain":[1],"any":null}`)
 	for i, key := range all.Keys() {
 		vars[key] = all.At(i)
 	}
@@ -189,7 +189,7 @@ func TestArgumentsAreWhatTheVariablesGetAlone(t *testing.T) {
 		want  map[string]string
 	}{
 		"of the step": {Given{Vars: vars}, map[string]string{
-			"text": `"$${x} %%{y} $$${z} \"q\" \\ é\u0001\n"`, "number": `"1.50"`, "list": `["a", 12345678901234567890.5]`, "plain": `"[1]"`,
+			"text": `"$${x} %%{y} $$${z} \"q\" \\ é\u0001\n"`, "number": `"1.50"`, "list": `["$${1+1}", 12345678901234567890.5]`, "plain": `"[1]"`, "any": "null",
 		}},
 		"of the environment": {
 			Given{Env: []string{"TF_VAR_text=[1]", "TF_VAR_list=[1, 2]", "TF_VAR_any=1", "TF_VAR_other=x", "HOME=x"}},
@@ -247,7 +247,7 @@ func TestWhatCantBeAnArgument(t *testing.T) {
 	}{
 		"a step's variable that is not declared": {Given{Vars: value("other", `1`)}, "declares no variable other", false},
 		"a text that is no expression":           {Given{Vars: value("list", `"a b"`)}, "the variable list", false},
-		"a template in an expression":            {Given{Vars: value("list", `["${b}"]`)}, "the variable list: Variables not allowed", false},
+		"a template in an expression":            {Given{Vars: value("list", `"[\"${b}\"]"`)}, "the variable list: Variables not allowed", false},
 		"a file that is broken":                  {Given{Files: []File{{"a.tfvars", []byte("x = ")}}}, "reading a.tfvars", false},
 		"a file that computes":                   {Given{Files: []File{{"a.tfvars", []byte("text = upper(\"x\")")}}}, "reading text of a.tfvars", false},
 		"a file of JSON that is broken":          {Given{Files: []File{{"a.tfvars.json", []byte("[]")}}}, "a.tfvars.json is no JSON object", false},
