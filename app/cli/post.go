@@ -33,6 +33,7 @@ func (h *Host) planNote(j job, p plannedPull) note.Input {
 	in := note.Input{
 		Report: p.plan.Report, Marker: project.NoteMarker(p.plan.Policy.Env.Name, p.plan.Member), At: h.Now(),
 		RunURL: j.url, BaseBranch: p.target.branch, BaseTip: p.baseTip, Ask: ask(p.plan.Policy),
+		Again: "Push what mends it, or run this job again.", Forge: j.repo.Instance,
 		ApplyOnMerge: p.plan.Policy.Env.ApplyOnMerge, NotIsolated: p.notIsolated,
 		NothingDue: p.plan.Set != nil && len(p.plan.Set.Members) > 0 && p.plan.Set.NothingDue(),
 	}

@@ -23,7 +23,7 @@ func TestWithTheReviewRuleAnAuthorOpensNoRound(t *testing.T) {
 	merge := w.merged(pr, "merge")
 	w.green(merge)
 	w.awaitRound(pr, "pr-apply-round-2")
-	w.awaitNote(pr, "with an approving review, not `@github@")
+	w.awaitNote(pr, "with an approving review, not `@bob`")
 	w.awaitReaction(w.approveRoundAs(w.Bob, pr, merge, "pr-apply-round-2"), "confused")
 	w.awaitReaction(w.approveRoundAs(carol, pr, merge, "pr-apply-round-2"), "confused")
 	if n := len(w.approvals("green-" + merge[:12])); n != 0 {

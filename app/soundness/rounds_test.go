@@ -30,7 +30,7 @@ func TestAChainOfReadsTakesOneRoundALink(t *testing.T) {
 	w.awaitRound(pr, "pr-apply-round-3")
 	w.holds("app", "reads two")
 	w.holds("edge", "")
-	w.awaitNote(pr, "`edge` reads `app.value`: planned with `(not known)`, now `\"on from two\"`")
+	w.awaitNote(pr, "`edge` reads `app.value`: planned with a value not known yet, now `\"on from two\"`")
 	w.approveRound(pr, merge, "pr-apply-round-3")
 	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
 	w.holds("edge", "reads on from two")

@@ -29,7 +29,7 @@ func TestEachWaveIsDecidedWhenItIsReached(t *testing.T) {
 	w.holds("net", "two")
 	w.holds("app", "")
 	w.holds("top", "")
-	w.awaitNote(pr, "| 3 | `release-wave-3` | not-started |")
+	w.awaitNote(pr, "| 3 | `release-wave-3` | not started |")
 	w.approveRound(pr, merge, "release-wave-2")
 	w.awaitStatus(pr.Head(), "chant/apply", "success", "applied")
 	w.holds("app", "reads two")

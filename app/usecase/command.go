@@ -349,7 +349,8 @@ func (c *Commander) explain(ctx context.Context, site *Site, comment forges.Comm
 	}
 	reply := ""
 	for _, g := range found.gates {
-		reply += note.Explain(note.Input{Report: g.report, Ask: note.Ask{Review: g.policy.ReviewRules, Approvers: g.policy.Env.Approvers}}, cmd.Member) + "\n"
+		reply += note.Explain(note.Input{Report: g.report, Forge: site.Repo.Instance,
+			Ask: note.Ask{Review: g.policy.ReviewRules, Approvers: g.policy.Env.Approvers, Unenforced: g.policy.Refuse}}, cmd.Member) + "\n"
 	}
 	if found.change.State == engine.Merged {
 		waits, err := c.explainMerge(ctx, site, found.change)

@@ -251,6 +251,9 @@ func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change
 	if p.Env.BlockMerge {
 		state, description = note.BlockingStatus(in.Report, in.NothingDue)
 	}
+	if in.Report.Status == report.PlanFailed {
+		description = note.WithHint(description, "push, or comment `"+planLine(change)+"`")
+	}
 	noted, said := s.tell(ctx, site, change, at, in, func() error {
 		return errors.Join(
 			s.say(ctx, site, change.Head, project.StagePlan, at, state, description, in.RunURL),
@@ -306,13 +309,25 @@ func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change
 	}
 	in := note.Input{
 		Report: r, Marker: project.NoteMarker(plan.Env, plan.Member), At: plan.PlannedAt,
-		RunURL: s.planURL(plan.ID), BaseBranch: change.BaseBranch, BaseTip: plan.BaseTip,
+		RunURL: s.planURL(plan.ID), BaseBranch: change.BaseBranch, BaseTip: plan.BaseTip, Forge: site.Repo.Instance,
 		Ask: ask, NothingDue: plan.NothingDue, ApplyOnMerge: p.Env.ApplyOnMerge, NotIsolated: s.NotIsolated,
+	}
+	if r.Status == report.PlanFailed {
+		in.Again = "Push what mends it, or comment `" + planLine(change) + "` to plan again."
 	}
 	if plan.TrustChanged {
 		in.TrustChanged = []string{"identity, security or x-bot of the declaration"}
 	}
 	return in, nil
+}
+
+// planLine has a pull request planned again; of a fork's it names the head that
+// somebody read.
+func planLine(change engine.Change) string {
+	if change.Fork {
+		return "chant plan " + change.Head
+	}
+	return "chant plan"
 }
 
 func (s *Settler) earlier(ctx context.Context, site *Site, change engine.Change, plan KeptPlan) ([]note.Earlier, error) {

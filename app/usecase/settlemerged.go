@@ -149,6 +149,7 @@ func (m merged) say(ctx context.Context, state, description, url string) error {
 // showRun turns the note and the status into the apply's.
 func (m merged) showRun(ctx context.Context, run KeptRun) (done bool, err error) {
 	in := m.applyNote(m.policy, run)
+	in.Forge = m.site.Repo.Instance
 	state, description := applyStatus(run)
 	failed := errors.Join(m.tell(ctx, m.site, m.change, m.at, in, func() error {
 		return m.say(ctx, state, description, in.RunURL)

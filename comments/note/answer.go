@@ -1,6 +1,7 @@
 package note
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,6 +69,7 @@ func Help(app string) string {
 // Explain answers "chant explain": where the pull request stands and why, or one
 // member of it.
 func Explain(in Input, member string) string {
+	in = in.local()
 	r := in.Report
 	if member != "" {
 		for _, m := range r.Members {
@@ -75,7 +77,7 @@ func Explain(in Input, member string) string {
 				return explainMember(in, m)
 			}
 		}
-		return "No member " + Inline(member) + " in this plan. Its members: " + nameList(memberNames(r), 30) + ".\n"
+		return "No member " + Inline(member) + " in this plan. Its members: " + nameList(memberNames(r.Members), 30) + ".\n"
 	}
 	var b strings.Builder
 	b.WriteString(heading(in) + ".\n\n")
@@ -84,7 +86,7 @@ func Explain(in Input, member string) string {
 	}
 	fmt.Fprintf(&b, "- changed: %s\n- because they depend on these: %s\n", listOrNone(r.Selection.Changed), listOrNone(r.Selection.Dependents))
 	if needsApproval(in) {
-		b.WriteString("- " + needs(in.Ask) + "\n")
+		b.WriteString("- " + cmp.Or(in.Ask.shut(), needs(in.Ask)) + "\n")
 	}
 	return b.String() + "\n" + unclaimed(r)
 }
@@ -152,9 +154,9 @@ func titlesOf(entries []changeset.Entry) string {
 	return strings.Join(titles, "\n")
 }
 
-func memberNames(r report.Report) []string {
+func memberNames(members []report.Member) []string {
 	var names []string
-	for _, m := range r.Members {
+	for _, m := range members {
 		names = append(names, m.Member)
 	}
 	return names

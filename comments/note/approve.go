@@ -2,6 +2,7 @@ package note
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/digest"
@@ -17,20 +18,9 @@ func ApproveLine(op, gate string, d digest.Digest) string {
 	return report.CommentLine(op, gate, d)
 }
 
-func approveLine(in Input) string {
-	line := ApproveLine(in.Report.Op, in.Report.Gate, in.Report.Digest)
-	if line != "" && in.Ask.Sealed {
-		line += " --sign"
-	}
-	return line
-}
-
-// needsApproval reports whether somebody can approve the report's own digest now.
+// needsApproval reports whether the report's own digest is to be approved.
 func needsApproval(in Input) bool {
 	r := in.Report
-	if len(in.Ask.Unenforced) > 0 {
-		return false
-	}
 	switch r.Status {
 	case report.Planned:
 		return !in.NothingDue && missing(in) > 0
@@ -40,14 +30,15 @@ func needsApproval(in Input) bool {
 	return false
 }
 
-// approveBlock is the line to copy, who may and did approve, what follows, and
-// the same for every wave and round that waits.
+// approveBlock is the line to copy, who may and did approve, and what follows.
 func approveBlock(in Input) string {
 	r := in.Report
 	var b strings.Builder
 	if needsApproval(in) && !r.Digest.IsZero() {
-		b.WriteString(copyBlock("exactly this plan", approveLine(in), in.Ask.Sealed))
-		b.WriteString(needs(in.Ask) + "\n" + coversNothing(holesOf(r)))
+		b.WriteString(in.toApprove(exactly, ApproveLine(r.Op, r.Gate, r.Digest)))
+		if in.Ask.shut() == "" {
+			b.WriteString(coversNothing(holesOf(r)))
+		}
 		if r.Approval.Status == report.Approved && len(r.Approval.ApprovedBy) > 0 {
 			fmt.Fprintf(&b, "Approved by %s; %s missing.\n", nameList(people(r.Approval.ApprovedBy), 10), plural(missing(in), "approval"))
 		}
@@ -57,20 +48,41 @@ func approveBlock(in Input) string {
 	} else if r.Approval.Status == report.Approved && len(r.Approval.ApprovedBy) > 0 && r.Status == report.Planned {
 		fmt.Fprintf(&b, "Approved by %s. To take it back, comment %s.\n", nameList(people(r.Approval.ApprovedBy), 10), Inline(strings.TrimSpace("chant revoke "+r.Op+" "+r.Gate)))
 	}
-	if r.Stage == report.Plan && r.Status == report.Planned && !in.NothingDue {
+	if r.Stage == report.Plan && r.Status == report.Planned && !in.NothingDue && in.Ask.shut() == "" {
 		b.WriteString("\n" + follows(in) + "\n")
 	}
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
-	return b.String() + waves(in) + rounds(in)
+	return b.String()
 }
 
-func copyBlock(what, line string, sealed bool) string {
-	if sealed {
-		return "Only a signed approval counts at this gate. To approve " + what + ", run:\n\n" + Fence("", line) + "\n"
+// exactly is what the line of the whole plan approves.
+const exactly = "exactly this plan"
+
+// toApprove is the line to copy and who may; nothing where nobody can.
+func (in Input) toApprove(what, line string) string {
+	if in.Ask.shut() != "" {
+		return ""
 	}
-	return "To approve " + what + ", comment or review with:\n\n" + Fence("", line) + "\n"
+	return "To approve " + what + ", comment or review with:\n\n" + Fence("", line) + "\n" + needs(in.Ask) + "\n"
+}
+
+// shut says why no approval can open the gate as things are, and what makes it one
+// that opens; "" where somebody can.
+func (a Ask) shut() string {
+	if len(a.Unenforced) > 0 {
+		return "Nothing can be approved here, as the declaration asks for what this version does not enforce: " + nameList(a.Unenforced, 20) + ". Use a version that does, or take it out of the declaration on the base branch."
+	}
+	for _, who := range a.Approvers {
+		if strings.Contains(who, "/") || !slices.Contains(a.Excluded, who) { // of a team nobody is looked up
+			return ""
+		}
+	}
+	if len(a.Approvers) == 0 {
+		return ""
+	}
+	return "Nobody can approve this: only " + nameList(handles(a.Approvers), 10) + " may here, and wrote the change. Name one more approver in the declaration on the base branch."
 }
 
 // needs says who may approve and who may not.

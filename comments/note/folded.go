@@ -67,15 +67,15 @@ func fit(parts []foldedPart, budget int, runURL string) (body, notice string) {
 func foldedParts(in Input) []foldedPart {
 	var parts []foldedPart
 	for _, a := range in.Asked { // what is to be decided comes first
-		what := laterOf(in.Report, a.Gate)
+		what := nameOf(in.Report, a.Gate)
 		parts = append(parts, whatChanges("What "+what+" changes, ", a.Document), attributes("Attributes of "+what+", ", a.Document))
 	}
 	doc := in.Report.ChangeSet
 	return append(parts, whatChanges("What changes, ", doc), attributes("Attributes, ", doc), fallbacks(in), earlier(in))
 }
 
-// laterOf is the round or wave that has a gate.
-func laterOf(r report.Report, gate string) string {
+// nameOf is the round or wave that has a gate.
+func nameOf(r report.Report, gate string) string {
 	for _, round := range r.Rounds {
 		if round.Gate == gate {
 			return fmt.Sprintf("round %d", round.Round)

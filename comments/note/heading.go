@@ -14,7 +14,7 @@ import (
 func head(in Input) string {
 	r := in.Report
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s\n%s\n", heading(in), countsLine(in), placeLine(in))
+	fmt.Fprintf(&b, "### %s\n\n%s%s\n", heading(in), weightLine(in), placeLine(in))
 	for _, n := range notices(in) {
 		b.WriteString("\n> " + n + "\n")
 	}
@@ -22,7 +22,13 @@ func head(in Input) string {
 		b.WriteString("\nAn earlier attempt applied " + nameList(r.Resumed.Applied, 20) + "; only the rest ran.\n")
 	}
 	b.WriteString(errorBlocks(r))
+	if r.Status == report.PlanFailed && in.Again != "" {
+		b.WriteString("\n> " + Text(in.Again) + "\n")
+	}
 	b.WriteString("\n")
+	if a, ok := waitingAt(r); ok {
+		b.WriteString(a.block(in) + "**The apply as first planned**: " + countsLine(r) + "\n\n")
+	}
 	return b.String()
 }
 
@@ -74,25 +80,23 @@ func plannedVerdict(in Input) string {
 	switch {
 	case in.NothingDue:
 		return "nothing to apply, no approval needed"
-	case len(in.Ask.Unenforced) > 0:
-		return "cannot be approved yet"
 	case in.Report.Approval.Status == report.Approved && missing(in) == 0:
 		return "approved" + by(in)
 	case in.Report.Approval.Status == report.Changed:
-		return "the plan changed after review, waits for " + wanted(in)
+		return "the plan changed after review, " + wanted(in)
 	}
-	return "waits for " + wanted(in)
+	return wanted(in)
 }
 
 func refusedVerdict(in Input) string {
 	r := in.Report
 	switch r.Refusal {
 	case report.NotApproved:
-		return "waits for " + wanted(in) + " at " + Inline(r.Op)
+		return wanted(in) + " at " + Inline(r.Op)
 	case report.PlanChanged:
-		return "the plan changed after review, waits for " + wanted(in)
+		return "the plan changed after review, " + wanted(in)
 	case report.NotAReviewer:
-		return "the approval does not count, waits for " + wanted(in)
+		return "the approval does not count, " + wanted(in)
 	case report.NoPullRequest:
 		return "refused, no pull request merged this commit"
 	case report.NotGreen:
@@ -103,22 +107,18 @@ func refusedVerdict(in Input) string {
 
 // waitsAt names the first gate a started apply waits at.
 func waitsAt(in Input) string {
-	for _, w := range in.Report.Waves {
-		if w.Status == report.WaveWaiting {
-			return fmt.Sprintf("wave %d waits for %s at %s", w.Wave, wanted(in), Inline(w.Gate))
-		}
+	if a, ok := waitingAt(in.Report); ok {
+		return a.name + " " + wanted(in) + " at " + Inline(a.gate)
 	}
-	for _, r := range in.Report.Rounds {
-		if r.Status == report.WaveWaiting {
-			return fmt.Sprintf("round %d waits for %s at %s", r.Round, wanted(in), Inline(r.Gate))
-		}
-	}
-	return "waits for " + wanted(in)
+	return wanted(in)
 }
 
 // wanted says how many approvals are missing, and from whom.
 func wanted(in Input) string {
-	s := plural(max(1, missing(in)), "approval")
+	if in.Ask.shut() != "" {
+		return "cannot be approved yet"
+	}
+	s := "waits for " + plural(max(1, missing(in)), "approval")
 	if len(in.Ask.Approvers) > 0 {
 		s += " from " + nameList(handles(in.Ask.Approvers), 3)
 	}
@@ -167,17 +167,37 @@ func approvers(r report.Report) []string {
 	})
 }
 
-// countsLine is the weight of the plan on one line; destroys and replacements
+// weightLine is the weight of what is asked for: of the round or wave that waits, else
+// of the whole plan; "" where there is nothing to weigh.
+func weightLine(in Input) string {
+	a, ok := waitingAt(in.Report)
+	if !ok {
+		if len(in.Report.Members) == 0 {
+			return ""
+		}
+		return countsLine(in.Report) + "\n"
+	}
+	plan, known := in.askedAt(a.gate, a.digest)
+	if !known {
+		return "plan " + Inline(a.digest.Short()) + "\n"
+	}
+	return countsLine(plan) + "\n"
+}
+
+// countsLine is the weight of a plan on one line; destroys and replacements
 // are always named, also when there are none.
-func countsLine(in Input) string {
-	r := in.Report
+func countsLine(r report.Report) string {
 	t := changes.Count(r.ChangeSet)
 	tense := []string{"to destroy", "to replace", "to forget", "to create", "to update", "to import"}
 	if r.Status == report.Applied {
 		tense = []string{"destroyed", "replaced", "forgotten", "created", "updated", "imported"}
 	}
 	var parts []string
+	waiting := waitingMembers(r)
 	heavy := "nothing " + tense[0] + " or " + strings.TrimPrefix(tense[1], "to ")
+	if waiting > 0 {
+		heavy = "nothing known to destroy or replace"
+	}
 	if t.Delete+t.Replace > 0 {
 		heavy = fmt.Sprintf("**%d %s, %d %s**", t.Delete, tense[0], t.Replace, tense[1])
 	}
@@ -185,12 +205,19 @@ func countsLine(in Input) string {
 	if t.Forget > 0 {
 		parts = append(parts, fmt.Sprintf("**%d %s**", t.Forget, tense[2]))
 	}
-	parts = append(parts, fmt.Sprintf("%d %s, %d %s in %s", t.Create, tense[3], t.Update, tense[4], plural(len(r.Members), "member")))
+	if t == (changes.Totals{}) {
+		parts = append(parts, "no change in "+plural(len(r.Members), "member"))
+	} else {
+		parts = append(parts, fmt.Sprintf("%d %s, %d %s in %s", t.Create, tense[3], t.Update, tense[4], changed(r)))
+	}
 	if t.Import > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s", t.Import, tense[5]))
 	}
-	if n := unknownMembers(r); n > 0 {
-		parts = append(parts, fmt.Sprintf("not all known in %s", plural(n, "member")))
+	if waiting > 0 && waiting == len(r.Members) {
+		parts = []string{"nothing planned yet"}
+	}
+	if waiting > 0 {
+		parts = append(parts, plural(waiting, "member")+" "+waits(waiting))
 	}
 	if code := codeSummary(r); code != "" {
 		parts = append(parts, "runs code: "+code)
@@ -199,6 +226,31 @@ func countsLine(in Input) string {
 		parts = append(parts, "plan "+Inline(r.Digest.Short()))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// changed says in how many of the members anything changes.
+func changed(r report.Report) string {
+	if r.ChangeSet == nil {
+		return plural(len(r.Members), "member")
+	}
+	with := map[string]bool{}
+	for _, e := range r.ChangeSet.Entries {
+		if changes.Changing(e) {
+			with[e.Member] = true
+		}
+	}
+	if len(with) >= len(r.Members) {
+		return plural(len(r.Members), "member")
+	}
+	return fmt.Sprintf("%d of %s", len(with), plural(len(r.Members), "member"))
+}
+
+// waits is said of so many members that read what is not there yet.
+func waits(members int) string {
+	if members == 1 {
+		return "waits for a value"
+	}
+	return "wait for a value"
 }
 
 func placeLine(in Input) string {
@@ -247,11 +299,13 @@ func notices(in Input) []string {
 	if len(in.TrustChanged) > 0 {
 		out = append(out, "This pull request changes who decides: "+nameList(in.TrustChanged, 20)+". It was planned and is approved under the rules of the base branch; the change counts once it merged.")
 	}
-	if len(in.Ask.Unenforced) > 0 {
-		out = append(out, "Nothing can be approved here: "+nameList(in.Ask.Unenforced, 20)+" is declared, and this version cannot enforce it. Use a version that can, or take it out of the declaration.")
-	}
 	if g := r.Green; g != nil && r.Stage == report.Apply {
 		out = append(out, coverage(r), carries(g))
+	}
+	if _, later := waitingAt(r); later || needsApproval(in) {
+		if why := in.Ask.shut(); why != "" {
+			out = append(out, why)
+		}
 	}
 	for _, w := range in.Warnings[:min(len(in.Warnings), 10)] {
 		out = append(out, "Warning: "+shortenText(w, 500))

@@ -313,7 +313,7 @@ func TestLongNamesAreShortenedAndSayHowLongTheyAre(t *testing.T) {
 
 var kinds = []Kind{OlderPlan, UnknownPlan, NoDigest, NothingWaits, NoReview, WroteChange, AuthorsUnknown, NoPermission, NotAdministrator,
 	NotAnApprover, Bot, Edited, Revoked, RevokedByHand, NotRun, PlanMoved, TargetMoved, LeaseHeld, NoSuchGroup, HolderAlive, LedgerUnusable, Declaration, Unenforced,
-	NeedsSignature, MergedAlready, NotGreenYet, ForkNeedsHead, ForksNever, ClockAhead, Internal}
+	MergedAlready, NotGreenYet, ForkNeedsHead, ForksNever, ClockAhead, Internal}
 
 func TestEveryRefusalSaysWhatWhyAndWhatToDo(t *testing.T) {
 	t.Parallel()

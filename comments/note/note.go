@@ -6,6 +6,7 @@
 package note
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,10 +28,15 @@ type Input struct {
 	BaseTip    string // the tip the head was merged into, plan stage
 	BaseMoved  string // the tip the base branch has since; "" when it did not move
 
-	Ask Ask
+	// Forge is where the note stands: accounts of it are named without it. Zero names
+	// all in full but those of the forges everybody knows.
+	Forge engine.Instance
+	Ask   Ask
 	// NothingDue: every member is planned and has nothing to apply (decision
 	// 15), so no approval is needed.
 	NothingDue bool
+	// Again is how what did not plan is planned again: a sentence, "" for none.
+	Again string
 	// ApplyOnMerge tells what follows the merge.
 	ApplyOnMerge bool
 
@@ -58,7 +64,6 @@ type Ask struct {
 	Approvers    []string // who may approve: "dana", "org/platform"; empty: anyone with write permission
 	Excluded     []string // logins that wrote the change
 	Review       bool     // the approver must have reviewed the pull request
-	Sealed       bool     // only a signature counts (pr-loop §3.7)
 	Unenforced   []string // declared settings this version cannot enforce: nothing is approved under them
 }
 
@@ -90,18 +95,19 @@ func Render(in Input, limit int) string {
 	if limit < minLimit {
 		return Short(in, limit)
 	}
+	in = in.local()
 	names := namesOf(in.Report)
-	rows := memberRows(in)
-	tail := groups(in) + approveBlock(in) + unclaimed(in.Report) + footer(in)
-	budget := limit - length(in.Marker) - length(head(in)) - length(tail) - reserve
+	rows, idle := memberRows(in)
+	tail := groups(in) + waves(in) + rounds(in) + approveBlock(in) + unclaimed(in.Report)
+	budget := limit - length(in.Marker) - length(head(in)) - length(tail) - length(footer(in)) - reserve
 
 	listed := names.render(budget-length(rows.render(0)), in.RunURL)
 	budget -= length(listed)
 	table := rows.render(budget)
 	budget -= length(table)
-	folded, notice := fit(foldedParts(in), budget, in.RunURL)
+	folded, notice := fit(append(foldedParts(in), idle), budget, in.RunURL)
 
-	body := in.Marker + "\n" + head(in) + listed + table + groups(in) + approveBlock(in) + unclaimed(in.Report) + folded + notice + footer(in)
+	body := in.Marker + "\n" + head(in) + listed + table + tail + folded + notice + footer(in)
 	if length(body) > limit {
 		return Short(in, limit)
 	}
@@ -111,14 +117,15 @@ func Render(in Input, limit int) string {
 // Short is the note that always fits: verdict, counts, approve line and link. It
 // is what remains when a forge refuses the full one.
 func Short(in Input, limit int) string {
+	in = in.local()
 	r := in.Report
 	approve := ""
-	if line := shortApproveLine(in); line != "" {
-		approve = "\nTo approve exactly this plan, comment:\n\n" + Fence("", line)
+	if what, line := shortApproveLine(in); line != "" {
+		approve = "\n" + cmp.Or(in.toApprove(what, line), in.Ask.shut()+"\n")
 	}
 	for _, body := range []string{
-		in.Marker + "\n### " + heading(in) + "\n\n" + countsLine(in) + "\n" + linkLine(in) + approve,
-		in.Marker + "\n" + countsLine(in) + "\n" + approve,
+		in.Marker + "\n### " + heading(in) + "\n\n" + weightLine(in) + linkLine(in) + approve,
+		in.Marker + "\n" + weightLine(in) + approve,
 		in.Marker + "\n" + approve,
 		in.Marker + "\nplan " + Inline(r.Digest.Short()) + "\n",
 	} {
@@ -131,21 +138,14 @@ func Short(in Input, limit int) string {
 
 // shortApproveLine is the line to copy for what waits first: the whole plan, else the
 // wave or round.
-func shortApproveLine(in Input) string {
-	if needsApproval(in) {
-		return approveLine(in)
+func shortApproveLine(in Input) (what, line string) {
+	if r := in.Report; needsApproval(in) {
+		return exactly, ApproveLine(r.Op, r.Gate, r.Digest)
 	}
-	for _, w := range in.Report.Waves {
-		if w.Status == report.WaveWaiting {
-			return ApproveLine(w.Op, w.Gate, w.Digest)
-		}
+	if a, ok := waitingAt(in.Report); ok {
+		return a.name, ApproveLine(a.op, a.gate, a.digest)
 	}
-	for _, r := range in.Report.Rounds {
-		if r.Status == report.WaveWaiting {
-			return ApproveLine(r.Op, r.Gate, r.Digest)
-		}
-	}
-	return ""
+	return "", ""
 }
 
 func linkLine(in Input) string {

@@ -37,7 +37,6 @@ const (
 	LedgerUnusable   Kind = "ledger-unusable"   // diverged, rewound or out of reach
 	Declaration      Kind = "declaration"       // invalid: see Problems
 	Unenforced       Kind = "unenforced"        // declared settings this version cannot enforce
-	NeedsSignature   Kind = "needs-signature"   // only a seal counts at this gate
 	MergedAlready    Kind = "merged-already"    // the pull request merged; approve at the green gate
 	NotGreenYet      Kind = "not-green"         // the commit is not green
 	ForkNeedsHead    Kind = "fork-needs-head"   // planning a fork takes the full head sha
@@ -138,10 +137,6 @@ func (r Refused) line() string {
 	switch r.Kind {
 	case OlderPlan, UnknownPlan, NoDigest, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, RevokedByHand, NoReview, ClockAhead:
 		return ApproveLine(r.Op, r.Gate, r.Now)
-	case NeedsSignature:
-		if line := ApproveLine(r.Op, r.Gate, r.Now); line != "" {
-			return line + " --sign"
-		}
 	case ForkNeedsHead:
 		return "chant plan " + r.Head
 	}
@@ -230,8 +225,6 @@ func (r Refused) explainSystem() (what, next string) {
 		return "Not planned: the declaration is not valid.", "Correct it and push."
 	case Unenforced:
 		return "Not counted: the declaration asks for " + nameList(r.Names, 10) + ", which this version cannot enforce.", "Run a version that can, or take it out of the declaration."
-	case NeedsSignature:
-		return "Not counted: at this gate only a signed approval counts.", "Where your key is, run:"
 	case NotGreenYet:
 		return "Nothing was applied: the commit is not green.", "It applies once its required checks pass."
 	case ClockAhead:

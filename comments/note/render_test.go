@@ -31,7 +31,7 @@ func TestNotesReadAsRecorded(t *testing.T) {
 				{Digest: digestOf(t, "77"), Head: strings.Repeat("8c", 20)}}
 		},
 		"plan-failed": func(in *Input) {
-			in.Report.Status = report.PlanFailed
+			in.Report.Status, in.Again = report.PlanFailed, "Push what mends it, or comment `chant plan` to plan again."
 			in.Report.Members[2] = report.Member{Member: "data", Component: "data", Status: report.MemberPlanFailed,
 				Error: "\x1b[31mError: Invalid reference\x1b[0m\n\n  on main.tf line 3:\n   3:   name = var.nmae\n\n/etc/passwd: no such file\npassword = \"hunter2\""}
 		},
@@ -39,6 +39,7 @@ func TestNotesReadAsRecorded(t *testing.T) {
 			in.Report.Status, in.Report.Members, in.Report.ChangeSet, in.Report.RunsCode = report.PlanFailed, nil, nil, nil
 			in.Report.Digest, in.Report.Selection.Waves = digestOf(t, "00"), nil
 			in.Report.Message = "the head does not merge into main: conflict in infra/net/main.tf"
+			in.Again, in.Report.Groups = "Push what mends it, or comment `chant plan "+strings.Repeat("9d", 20)+"` to plan again.", nil
 		},
 		"plan-only-a-hole": func(in *Input) {
 			doc := *in.Report.ChangeSet
@@ -48,7 +49,7 @@ func TestNotesReadAsRecorded(t *testing.T) {
 		},
 		"plan-nothing": func(in *Input) {
 			in.Report.Status, in.Report.Members, in.Report.ChangeSet, in.Report.RunsCode = report.Nothing, nil, nil, nil
-			in.Report.Selection.Waves, in.Report.Selection.Unclaimed = nil, []string{"infra/orphan"}
+			in.Report.Selection.Waves, in.Report.Selection.Unclaimed, in.Report.Groups = nil, []string{"infra/orphan"}, nil
 		},
 		"plan-base-moved-and-trust-changed": func(in *Input) {
 			in.BaseMoved = strings.Repeat("be", 20)
@@ -57,8 +58,9 @@ func TestNotesReadAsRecorded(t *testing.T) {
 			in.Warnings = []string{"status could not be written to acme/infra: 404"}
 		},
 		"plan-unenforced": func(in *Input) { in.Ask.Unenforced = []string{"identity.gates.pr-apply", "minApprovals"} },
-		"plan-sealed-gate-in-a-member": func(in *Input) {
-			in.Ask.Sealed, in.Report.Member, in.Marker = true, "network", "<!-- chant-pr:prod:network -->"
+		"plan-nobody-can-approve-in-a-member": func(in *Input) {
+			in.Ask.Approvers, in.Report.Member, in.Marker = []string{"github:dana", "github:lee"}, "network", "<!-- chant-pr:prod:network -->"
+			in.Ask.Excluded = []string{"github:lee", "github:dana"}
 		},
 	} {
 		in := estate(t)
@@ -88,7 +90,7 @@ func TestApplyNotesReadAsRecorded(t *testing.T) {
 		"apply-round-applied": func(in *Input) {
 			inRound(t, in, report.WaveApplied)
 			in.Report.Status, in.Report.Members[1].Status, in.Report.Members[1].BlockedBy = report.Applied, report.MemberApplied, ""
-			in.Report.Rounds[0].ApprovedBy, in.Asked = []string{"github:bob"}, nil
+			in.Report.Rounds[0].ApprovedBy = []string{"github:bob"}
 		},
 		"apply-waits-at-a-wave": func(in *Input) {
 			allCovered(in)

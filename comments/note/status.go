@@ -91,8 +91,8 @@ func weight(r report.Report) string {
 	if r.Status == report.Applied {
 		s = fmt.Sprintf("%s, %d changed, %d destroyed or replaced", plural(len(r.Members), "member"), t.Create+t.Update+t.Replace, t.Delete+t.Replace)
 	}
-	if n := unknownMembers(r); n > 0 {
-		s += fmt.Sprintf(", %d not all known", n)
+	if n := waitingMembers(r); n > 0 {
+		s += fmt.Sprintf(", %d %s", n, waits(n))
 	}
 	return s + planSuffix(r)
 }

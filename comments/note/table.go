@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chant-bot/chant/comments/changes"
 	"github.com/chant-bot/chant/engine/changeset"
+	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -48,9 +50,15 @@ func (s rowSet) render(budget int) string {
 	return s.header + strings.Join(s.rows[:kept], "") + closing(len(s.rows)-kept)
 }
 
-func memberRows(in Input) rowSet {
+// manyIdle is from how many on members without a change are folded away: of an estate
+// of hundreds a change reaches, few change.
+const manyIdle = 6
+
+// memberRows is a row for each member; idle are those without a change, where they are
+// many.
+func memberRows(in Input) (set rowSet, idle foldedPart) {
 	r := in.Report
-	set := rowSet{noun: "member", runURL: in.RunURL}
+	set = rowSet{noun: "member", runURL: in.RunURL}
 	apply := r.Stage == report.Apply
 	set.header = "| wave | member | create | update | replace | destroy | |\n|---:|---|---:|---:|---:|---:|---|\n"
 	if apply {
@@ -66,22 +74,73 @@ func memberRows(in Input) rowSet {
 	slices.SortStableFunc(members, func(a, b report.Member) int {
 		return cmp.Or(cmp.Compare(wave[a.Component], wave[b.Component]), cmp.Compare(a.Member, b.Member))
 	})
+	without := slices.DeleteFunc(slices.Clone(members), func(m report.Member) bool { return !isIdle(r, m) })
+	if len(without) < manyIdle {
+		without = nil
+	}
 	for _, m := range members {
+		if len(without) > 0 && isIdle(r, m) {
+			continue
+		}
 		number := "–"
 		if w := wave[m.Component]; w > 0 {
 			number = fmt.Sprint(w)
 		}
 		status := ""
 		if apply {
-			status = " " + statusWord(m.Status) + " |"
+			status = " " + statusOf(r, m) + " |"
 		}
-		set.rows = append(set.rows, fmt.Sprintf("| %s | %s |%s %s | %s |\n", number, Inline(m.Member), status, countCells(m), remarks(in, m)))
+		set.rows = append(set.rows, fmt.Sprintf("| %s | %s |%s %s | %s |\n", number, Inline(m.Member), status, countCells(in, m), remarks(in, m)))
 	}
-	return set
+	return set, idlePart(without)
 }
 
-// countCells shows "?" where inputs were unknown: the counts would be a guess.
-func countCells(m report.Member) string {
+// isIdle tells that nothing of a member changes, and nothing is to be said of it.
+func isIdle(r report.Report, m report.Member) bool {
+	if m.PlanDigest == nil || m.Counts != (report.Counts{}) || len(m.UnknownInputs) > 0 || holeRemark(r, m) != "" {
+		return false
+	}
+	if m.Status != report.MemberPlanned && m.Status != report.MemberApplied {
+		return false
+	}
+	if _, asked := r.LaterOf(m); asked {
+		return false
+	}
+	if c, ok := coverOf(r, m); ok && c.Status != report.NothingDue {
+		return false
+	}
+	return r.ChangeSet == nil || !slices.ContainsFunc(r.ChangeSet.EntriesOf(m.Member), changes.Changing)
+}
+
+func idlePart(idle []report.Member) foldedPart {
+	const perBlock = 50
+	blocks := slices.Collect(slices.Chunk(memberNames(idle), perBlock))
+	return foldedPart{
+		summary: plural(len(idle), "member") + " without a change",
+		noun:    "list of members without a change",
+		n:       len(blocks),
+		block:   func(i int) string { return nameList(blocks[i], perBlock) + "\n" },
+	}
+}
+
+// statusOf is a member's status in an apply; one that had nothing to apply was not
+// changed by it.
+func statusOf(r report.Report, m report.Member) string {
+	if c, ok := coverOf(r, m); ok && c.Status == report.NothingDue && m.Status == report.MemberApplied {
+		return "unchanged"
+	}
+	return statusWord(m.Status)
+}
+
+// countCells shows "?" where inputs were unknown: the counts would be a guess. What was
+// planned again for a round or a wave has the counts of that.
+func countCells(in Input, m report.Member) string {
+	if later, asked := in.Report.LaterOf(m); asked {
+		if plan, ok := in.askedAt(later.Gate, digest.Digest{}); ok {
+			t := changes.Count(&changeset.Document{Entries: plan.ChangeSet.EntriesOf(m.Member)})
+			return fmt.Sprintf("%d | %d | %d | %d", t.Create, t.Update, t.Replace, t.Delete)
+		}
+	}
 	if len(m.UnknownInputs) > 0 {
 		return "? | ? | ? | ?"
 	}
@@ -93,8 +152,10 @@ func countCells(m report.Member) string {
 
 func statusWord(s report.MemberStatus) string {
 	switch s {
-	case report.MemberPlanned, report.MemberApplied, report.MemberFailed, report.MemberBlocked, report.MemberHeld:
+	case report.MemberPlanned, report.MemberApplied, report.MemberFailed, report.MemberBlocked:
 		return string(s)
+	case report.MemberHeld:
+		return "held back"
 	case report.MemberPlanFailed:
 		return "did not plan"
 	}
@@ -141,15 +202,21 @@ func decidedRemark(r report.Report, m report.Member) string {
 		}
 		return strings.TrimSuffix(later.Name+", "+nameList(people(later.ApprovedBy), 3), ", ")
 	}
-	if r.Green == nil {
-		return ""
-	}
-	for _, c := range r.Green.Cover {
-		if c.Member == m.Member {
-			return coverRemark(r, c)
-		}
+	if c, ok := coverOf(r, m); ok {
+		return coverRemark(r, c)
 	}
 	return ""
+}
+
+func coverOf(r report.Report, m report.Member) (report.Cover, bool) {
+	if r.Green == nil {
+		return report.Cover{}, false
+	}
+	i := slices.IndexFunc(r.Green.Cover, func(c report.Cover) bool { return c.Member == m.Member })
+	if i < 0 {
+		return report.Cover{}, false
+	}
+	return r.Green.Cover[i], true
 }
 
 func coverRemark(r report.Report, c report.Cover) string {

@@ -77,12 +77,13 @@ func count(r report.Report, s report.MemberStatus) int {
 	return n
 }
 
-func unknownMembers(r report.Report) int {
+// waitingMembers counts those that read what is not there yet; none of them does once
+// its round or wave was asked for, or all is applied.
+func waitingMembers(r report.Report) int {
 	n := 0
 	for _, m := range r.Members {
-		if len(m.UnknownInputs) > 0 {
-			n++
-		}
+		_, asked := r.LaterOf(m)
+		n += one(len(m.UnknownInputs) > 0 && !asked && r.Status != report.Applied)
 	}
 	return n
 }
