@@ -105,6 +105,9 @@ type Planner interface {
 	// wait, each with files of its own. 0 is any number.
 	Parallel() int
 	Plan(ctx context.Context, t Target, sink Sink) (Planned, error)
+	// Place names where the state of a target is, as Planned.State does, before it can be
+	// planned: its Vars are not looked at. It is "" where even that can't be told yet.
+	Place(ctx context.Context, t Target) (string, error)
 }
 
 // Outcome is how an apply ended.

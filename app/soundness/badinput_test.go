@@ -24,6 +24,8 @@ func TestWhatNobodyCanHaveMeantIsRefusedAtThePlan(t *testing.T) {
 	oneState := grouped()
 	oneState.roots[1].backend = w.StateFile("net")
 	oneState.roots[1].vars = nil
+	oneStateHole := grouped()
+	oneStateHole.roots[1].backend = w.StateFile("net")
 	both := map[string]string{"roots/net/main.tf": plain("two"), "roots/app/main.tf": plain("two")}
 	with := func(p project, files map[string]string) map[string]string {
 		all := w.files(p)
@@ -41,6 +43,7 @@ func TestWhatNobodyCanHaveMeantIsRefusedAtThePlan(t *testing.T) {
 		{"an output that is read gets another name", tf("net", strings.Replace(plain("two"), `output "value"`, `output "other"`, 1)),
 			"app reads the output \"value\" of net, which declares none of that name"},
 		{"two roots in one state", with(oneState, both), "keep their state in one place"},
+		{"two roots in one state, of which one can't be planned yet", with(oneStateHole, map[string]string{"roots/net/main.tf": plain("two")}), "net and app keep their state in one place"},
 	} {
 		pr := w.propose(strings.ReplaceAll(strings.ReplaceAll(tt.name, " ", "-"), ",", ""), tt.files)
 		w.awaitStatus(pr.Head(), "chant/plan", "failure", "")

@@ -288,8 +288,9 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	}
 	if len(unresolved) > 0 {
 		m.planned.Unknown = unresolved
-		part, err := p.hole(m, unresolved)
-		m.part = part
+		if m.part, err = p.hole(m, unresolved); err == nil {
+			err = p.placeHole(ctx, m)
+		}
 		return err
 	}
 	m.planned.Reads = p.reads(m)

@@ -53,6 +53,22 @@ func (p *planner) declares(c *project.Component, output string) (declared, under
 	return declared, understood
 }
 
+// placeHole finds out where the state of a hole is, so that one that is another's too is
+// refused now, and not first by the apply after its round: an init, where another member
+// takes a plan. In a pass of what was held back it was done before.
+func (p *planner) placeHole(ctx context.Context, m *member) error {
+	if p.in.Only != nil {
+		return nil
+	}
+	target, err := p.in.target(m.step, nil, p.credentials)
+	if err != nil {
+		return err
+	}
+	defer p.in.trees.drop(m.name) // nothing is applied from it
+	m.planned.Planned.State, err = p.driver.Place(ctx, target)
+	return err
+}
+
 // refuseSharedStates fails members that keep one state: each plans the end of what the
 // other makes.
 func (p *planner) refuseSharedStates(ctx context.Context, members []*member) {

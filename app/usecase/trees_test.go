@@ -50,6 +50,10 @@ func (h *hostile) Plan(_ context.Context, t engine.Target, _ engine.Sink) (engin
 	}}}, errors.Join(err, read)
 }
 
+func (*hostile) Place(context.Context, engine.Target) (string, error) {
+	return "", errors.New("not asked for")
+}
+
 func (*hostile) Declared(string, string, project.Root) (map[string]bool, error) {
 	return nil, errors.New("not understood")
 }

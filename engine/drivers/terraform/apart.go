@@ -1,6 +1,8 @@
 package terraform
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -46,6 +48,27 @@ func (w *workdir) backendConfig() (map[string]string, error) {
 
 func (w *workdir) notApart(format string, args ...any) error {
 	return engine.Tell(fmt.Errorf("root %s is not run in workspace %s: %s", w.t.Root.Name, w.t.Root.Workspace, fmt.Sprintf(format, args...)))
+}
+
+// Place initialises a root and says where its state is. A root that can't be initialised
+// may be waiting for another one to make its backend.
+func (d *Driver) Place(ctx context.Context, t engine.Target) (string, error) {
+	w, err := d.open(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	defer w.close()
+	err = w.initialise(ctx, nil)
+	if _, told := errors.AsType[*engine.Told](err); told {
+		return "", nil
+	}
+	if err == nil {
+		err = w.checkState()
+	}
+	if err != nil {
+		return "", err
+	}
+	return w.place()
 }
 
 // place names where the state of an initialised root is: two roots with one name have

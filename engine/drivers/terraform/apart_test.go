@@ -255,3 +255,28 @@ func (b *bucket) list(w http.ResponseWriter, prefix string) {
 	}
 	_ = xml.NewEncoder(w).Encode(result)
 }
+
+// Where a root's state is can be told without its plan, whatever its variables are: of a
+// hole, which has no plan. A root that can't be initialised yet may be waiting for what
+// makes its backend; one that is declared wrong stays so.
+func TestWhereAStateIsIsToldWithoutAPlan(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
+	d := s.driver()
+	want := s.plan(d).State
+	bare := s.target
+	bare.Vars = nil
+	if got, err := d.Place(t.Context(), bare); got != want || err != nil {
+		t.Errorf("the state is at %q, %v; its plan says %q", got, err, want)
+	}
+	s.write(s.checkout, map[string]string{"roots/net/main.tf": strings.Replace(netRoot, `"local"`, `"pg"`, 1)})
+	bare.Root.BackendConfig = map[string]string{"conn_str": "postgres://127.0.0.1:1/none?sslmode=disable"}
+	if got, err := d.Place(t.Context(), bare); got != "" || err != nil {
+		t.Errorf("without its backend the state is at %q, %v; want that it can't be told yet", got, err)
+	}
+	s.write(s.checkout, map[string]string{"roots/net/main.tf": netRoot})
+	bare.Root.BackendConfig = nil
+	if got, err := d.Place(t.Context(), bare); err == nil {
+		t.Errorf("a state that goes with the checkout is at %q", got)
+	}
+}
