@@ -1,6 +1,7 @@
 package cover
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +173,7 @@ func TestNumbersTheDigestRounds(t *testing.T) {
 		{name: "a hidden number is covered by the rule for sensitive values under an equal source", approved: secretly, fresh: secretly, equal: true, change: set(hidden, hidden)},
 		{name: "a hidden number in a value shown is not covered by an equal digest", approved: same, fresh: []changeset.Entry{entry("a.x", changeset.Update, write("n", "1", "3"))}, equal: true, change: set(hidden, hidden), why: "`n`"},
 		{name: "a hidden number is not covered under another source", approved: same, fresh: same, equal: true, change: set(hidden, hidden), sides: otherSource, why: "not exactly the approved"},
+		{name: "one hidden number among others is not covered under another source", approved: same, fresh: same, equal: true, change: set(slices.Concat(hidden, inexact("9007199254740993", false)), slices.Concat(hidden, inexact("9007199254740993", false))), sides: otherSource, why: "not exactly the approved"},
 		{name: "attributes compare exactly where digests differ", approved: []changeset.Entry{entry("a.x", changeset.Create, changeset.Attribute{Path: "n", After: number(t, "9007199254740993")})}, fresh: []changeset.Entry{entry("a.x", changeset.Create, changeset.Attribute{Path: "n", After: number(t, "9007199254740992")})}, why: "`n`"},
 		{name: "a number spelled otherwise is the same number", approved: []changeset.Entry{entry("a.x", changeset.Create, changeset.Attribute{Path: "n", After: number(t, "1.0")})}, fresh: []changeset.Entry{entry("a.x", changeset.Create, changeset.Attribute{Path: "n", After: number(t, "1")})}},
 	})

@@ -71,6 +71,7 @@ func (w *world) approve(n *note) {
 	if err != nil {
 		return // another machine's clock runs ahead
 	}
+	w.otherTool(&line)
 	w.lines[n.op] = append(w.lines[n.op], line)
 	w.docs[n.digest.String()+a.Sources] = n.side
 	w.acts = append(w.acts, &act{note: n})
@@ -79,14 +80,20 @@ func (w *world) approve(n *note) {
 // revoke takes back every approval of an op's gate, for good.
 func (w *world) revoke(n *note) {
 	line, err := gate.NewRevocation(gate.Act{Op: n.op, Gate: n.gate, Env: n.env, By: "github:bob", Origin: "forge"}, w.lines[n.op], w.stamp())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
+	w.otherTool(&line)
 	w.lines[n.op] = append(w.lines[n.op], line)
 	for _, a := range w.acts {
 		if a.note.op == n.op && a.note.gate == n.gate && a.note.env == n.env {
 			a.revoked = true
 		}
+	}
+}
+
+// otherTool has a line written by another program, which stamps it by its clock alone.
+func (w *world) otherTool(line *gate.Record) {
+	if w.rarely("another tool writes") {
+		line.Timestamp = gate.Timestamp(w.stamp())
 	}
 }
 

@@ -4,16 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
 
-	"github.com/chant-bot/chant/engine/changeset"
-	"github.com/chant-bot/chant/engine/cover"
-	"github.com/chant-bot/chant/engine/digest"
-	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/resume"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -21,17 +19,20 @@ import (
 type row struct {
 	sha, token string
 	commit     int
+	base       string // the commit that was applied last
 	op         string
 	passes     []*pass
 	round      int
+	moved      map[string]bool // members that read another value than they were planned with
+	before     []string        // what applied before, by the record that is carried on
 }
 
 // pass is a set of members planned at one time.
 type pass struct {
 	Note  *note
 	State run.State
-	Gate  *note           // the approval it rests on, nil for merges
-	Cover map[string]bool // ops of the merges that cover members of it
+	Gate  *note          // the approval it rests on, nil for merges
+	Cover []resume.Merge // that cover members of it
 }
 
 // child is a step that runs. It outlives the runner that started it.
@@ -93,18 +94,36 @@ func (r *runner) crash() {
 		return
 	}
 	w.holder = nil // its lease runs out
+	w.row = w.stored()
+}
+
+// stored is the apply under way as the database keeps it, nil for none.
+func (w *world) stored() *row {
 	if w.row == nil {
-		return
+		return nil
 	}
-	for _, p := range w.row.passes { // what is stored is all that is left
+	out := *w.row
+	out.moved, out.passes = maps.Clone(w.row.moved), nil
+	for _, p := range w.row.passes {
+		kept := *p
 		text, err := json.Marshal(p.State)
-		if err == nil {
-			p.State = run.State{}
-			err = json.Unmarshal(text, &p.State)
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(err)
+		kept.State = run.State{}
+		w.must(json.Unmarshal(text, &kept.State))
+		out.passes = append(out.passes, &kept)
+	}
+	return &out
+}
+
+// restores has the database back as it was at a backup, or empty: every server starts
+// anew.
+func (w *world) restores(to *row) {
+	for _, r := range w.runners {
+		r.fresh = true
+	}
+	w.holder, w.row = nil, to
+	if to != nil {
+		w.row = w.stored()
 	}
 }
 
@@ -112,141 +131,114 @@ func (r *runner) crash() {
 // is settled, and the rest is not known.
 func (r *runner) resume() {
 	w := r.w
-	for _, c := range w.children {
-		if c.end == nil {
-			w.holder = nil
-			r.fresh = true
-			return // its lock is held
+	if w.runs() && w.planted != "two at once" {
+		w.holder, r.fresh = nil, true
+		return
+	}
+	w.rids()
+	p := w.row.current()
+	s := &p.State
+	for _, name := range s.Order {
+		if s.Members[name].Status != run.Running {
+			continue
+		}
+		switch c := w.files[p.Note.file(name)]; {
+		case c == nil:
+			w.must(s.NotStarted(name))
+		case c.of.told:
+			w.must(s.Settle(name, *c.end))
 		}
 	}
-	s := &w.row.current().State
-	for _, name := range s.Order {
-		if c := w.children[name]; s.Members[name].Status == run.Running && c == nil {
-			w.must(s.NotStarted(name))
-		} else if c != nil {
-			if c.of.told && s.Members[name].Status == run.Running {
-				w.must(s.Settle(name, *c.end))
-			}
+	if w.planted != "unknown starts again" {
+		s.Recover()
+		return
+	}
+	for _, m := range s.Members {
+		if m.Status == run.Running {
+			m.Status = run.Pending
+		}
+	}
+}
+
+// rids takes the children away that ended: a group's states go back.
+func (w *world) rids() {
+	for _, name := range w.members {
+		if c := w.children[name]; c != nil && c.end != nil {
 			w.gone(name)
 		}
 	}
-	s.Recover()
+}
+
+// runs reports that a child of anybody lives: it has the lock of its state.
+func (w *world) runs() bool {
+	for _, c := range w.children {
+		if c.end == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // decide finds the commit to apply, plans it and decides under what it may.
 func (r *runner) decide() {
 	w := r.w
-	sha, found := green.Last(w.shas(), w.tags)
-	if !found || record.Fence(sha, w.shas(), w.attempt, w.applied, "") != nil || w.applied.Commit == sha {
+	sha, found := w.newest()
+	if !found || w.runs() && w.planted != "two at once" || w.fenced(sha, "") || w.applied.Commit == sha {
 		w.holder = nil
 		return
 	}
+	w.rids()
 	at := w.index(sha)
-	members := w.selected(w.index(w.applied.Commit), at)
-	op := "green-" + sha
-	n := w.plan(w.line[at].tree, members, op, gateOf, prod)
 	w.tokens++
-	next := &row{sha: sha, token: fmt.Sprint(w.tokens), commit: at, op: op}
-	if p := w.allowed(next, n); p != nil {
+	next := &row{
+		sha: sha, token: fmt.Sprint(w.tokens), commit: at, base: w.applied.Commit, op: "green-" + sha, moved: map[string]bool{},
+	}
+	n := w.plan(w.tree(at), w.selected(w.index(w.applied.Commit), at), next.op, gateOf, prod)
+	if p := w.mainPass(next, n); p != nil {
 		next.passes = []*pass{p}
 		w.attempt = &record.Attempt{Env: prod, Commit: sha, Token: next.token}
 		w.row = next
+		if rapid.IntRange(0, 2).Draw(w.t, "backed up") == 0 {
+			w.backup = w.stored()
+		}
+		if w.rarely("dies before the apply is stored") {
+			r.crash()
+			w.row = nil
+		}
 		return
 	}
+	w.tokens-- // nobody knows of it
 	w.holder = nil
 }
 
-// allowed is the main pass, nil where it has to wait for an approval.
-func (w *world) allowed(next *row, n *note) *pass {
-	c := cover.ByMerges(w.carried(next.commit), n.side, n.nothing())
-	if c.Complete() {
-		return w.pass(n, n.digest, nil, covering(c))
+// tree is what a commit is planned from.
+func (w *world) tree(at int) tree {
+	if w.planted == "another source" {
+		at = len(w.line) - 1
 	}
-	if w.gateOpens(n, n.digest) {
-		return w.pass(n, n.digest, n, nil)
-	}
-	w.wait(n, n.digest)
-	return nil
+	return w.line[at].tree
 }
 
-// carried are the approved merges since the commit applied last, newest first, each
-// with whether its approval stands.
-func (w *world) carried(to int) []cover.Merge {
-	var out []cover.Merge
-	for i := to; i > w.index(w.applied.Commit); i-- {
-		m, recorded := w.merges[w.line[i].sha]
-		if !recorded || m.approved == nil {
-			continue
-		}
-		d := gate.Evaluate(w.lines[m.op], gate.Query{Op: m.op, Gate: gateOf, Env: prod, Digest: *m.approved, Now: w.now})
-		out = append(out, cover.Merge{PR: m.pr, Commit: w.line[i].sha, Op: m.op, Gate: gateOf, Digest: *m.approved, Revoked: !d.Satisfied, Side: m.side})
+// newest is the newest green commit.
+func (w *world) newest() (sha string, found bool) {
+	if w.planted == "tags are not looked at" {
+		return w.line[len(w.line)-1].sha, true
 	}
-	return out
+	return green.Last(w.shas(), w.tags)
 }
 
-func covering(c cover.Report) map[string]bool {
-	ops := map[string]bool{}
-	for _, v := range c.Members {
-		if v.By != nil {
-			ops[v.By.Op] = true
-		}
+// fenced reports that a commit may not be applied, or not by the run of a token.
+func (w *world) fenced(sha, token string) bool {
+	err := record.Fence(sha, w.shas(), w.attempt, w.applied, token)
+	if w.planted == "an attempt of another run counts" && errors.Is(err, record.ErrTaken) {
+		return false
 	}
-	return ops
+	return err != nil && w.planted != "no fence"
 }
 
-// gateOpens asks a gate whether what is planned now was approved, under the sources
-// it was shown with.
-func (w *world) gateOpens(n *note, d digest.Digest) bool {
-	got := gate.Evaluate(w.lines[n.op], gate.Query{Op: n.op, Gate: n.gate, Env: prod, Digest: d, Now: w.now})
-	return got.Satisfied && cover.UnderApproval(n.side, got.Record.Sources, n.nothing()).Complete()
-}
-
-// wait records that a gate waits, and shows the plan to people.
-func (w *world) wait(n *note, d digest.Digest) {
-	q := gate.Query{Op: n.op, Gate: n.gate, Env: prod, Digest: d, Now: w.now}
-	if gate.Evaluate(w.lines[n.op], q).NeedsPending {
-		q.Now = w.stamp()
-		w.lines[n.op] = append(w.lines[n.op], gate.NewPending(q, w.lines[n.op], gate.DefaultTimeout, ""))
-	}
-	shown := *n
-	shown.digest = d
-	w.notes = append(w.notes, &shown)
-}
-
-func (w *world) pass(n *note, d digest.Digest, under *note, cover map[string]bool) *pass {
-	c := run.Config{Commit: n.op, Env: prod, Digest: d, DependsOn: w.reads}
-	level := map[string]int{} // by member, the same for all of a group
-	for _, name := range w.members {
-		if _, in := n.effects[name]; !in {
-			continue
-		}
-		for _, from := range w.reads[name] {
-			if _, in := n.effects[from]; !in || n.mates(name, from) {
-				continue
-			}
-			for _, mate := range w.members {
-				if mate == name || n.mates(mate, name) {
-					level[mate] = max(level[mate], level[from]+1)
-				}
-			}
-		}
-	}
-	for _, m := range n.side.Doc.Members {
-		for len(c.Waves) <= level[m.Member] {
-			c.Waves = append(c.Waves, nil)
-		}
-		c.Waves[level[m.Member]] = append(c.Waves[level[m.Member]], m.Member)
-		c.Units = append(c.Units, run.Unit{Member: m.Member, Component: m.Member, Phase: "Apply", Step: "terraform-apply", Group: n.group[m.Member]})
-	}
-	s, err := run.New(c)
-	w.must(err)
-	p := &pass{Note: n, State: s, Cover: cover}
-	if under != nil {
-		shown := *under
-		shown.digest = d
-		p.Gate = &shown
-	}
-	return p
+// rarely draws a fault, none while all is calm.
+func (w *world) rarely(what string) bool {
+	return !w.calm && rapid.IntRange(0, 15).Draw(w.t, what) == 0
 }
 
 // goOn starts one member, sees one end, plans the next pass or ends the apply.
@@ -289,22 +281,27 @@ func (r *runner) start(p *pass, name string) {
 	}
 	mates := p.State.Group(name)
 	for _, mate := range mates {
-		if p.Note.inputs[mate] != p.Note.outside(w, mate) {
+		if p.Note.inputs[mate] != p.Note.outside(w, mate) && w.planted != "inputs are not read again" {
 			w.must(p.State.Hold(mate, nil))
+			w.row.moved[mate] = true
 			return
 		}
 	}
 	w.must(p.State.Start(name))
 	switch {
-	case !w.calm && rapid.IntRange(0, 15).Draw(w.t, "dies before the child starts") == 0:
+	case w.rarely("dies before the child starts"):
 		r.crash()
+	case w.planted != "unknown starts again" && slices.ContainsFunc(mates, func(mate string) bool { return w.files[p.Note.file(mate)] != nil }):
+		for _, mate := range mates { // a plan is applied once
+			w.must(p.State.Settle(mate, run.Outcome{Error: "this plan was applied before"}))
+		}
 	case p.Note.moved(w, mates):
 		for _, mate := range mates {
 			w.must(p.State.Settle(mate, run.Outcome{Moved: true}))
 		}
 	default:
 		if len(mates) > 1 {
-			together.Add(1)
+			count.groups.Add(1)
 		}
 		of := &process{ends: map[string]run.Outcome{}}
 		for _, mate := range mates {
@@ -315,97 +312,44 @@ func (r *runner) start(p *pass, name string) {
 
 // fallen is why a pass starts nothing more, "" while all it rests on stands.
 func (w *world) fallen(p *pass) string {
-	if err := record.Fence(w.row.sha, w.shas(), w.attempt, w.applied, w.row.token); err != nil {
-		if !errors.Is(err, record.ErrTaken) && !errors.Is(err, record.ErrOlder) {
-			w.t.Fatal(err)
-		}
-		return err.Error()
+	if w.fenced(w.row.sha, w.row.token) {
+		return "fenced off"
 	}
-	if p.Gate != nil && !w.gateOpens(p.Gate, p.Gate.digest) {
+	if !green.Count(w.tags, w.shas()).Green[w.row.sha] && w.planted != "tags are not looked at" {
+		return "not green"
+	}
+	if w.planted == "approvals are not read again" {
+		return ""
+	}
+	if p.Gate != nil && !w.stands(p.Gate, p.Gate.digest).Satisfied {
 		return "an approval fell"
 	}
 	for _, m := range w.carried(w.row.commit) {
-		if m.Revoked && p.Cover[m.Op] {
+		if m.Revoked && p.covers(m.Op) {
 			return "an approval fell"
 		}
 	}
 	return ""
 }
 
-// again plans what was held back, against what stands now.
-func (r *runner) again() *pass {
-	w := r.w
-	passes := w.row.states()
-	passes.Spread()
-	held := passes.Held()
-	if len(held) == 0 || passes.Halted() != "" {
-		return nil
-	}
-	n := w.plan(w.line[w.row.commit].tree, held, w.row.op, gateOf, prod)
-	var c cover.Report
-	first := w.row.passes[0]
-	if first.Gate != nil {
-		approved := cover.Side{Doc: &changeset.Document{}}
-		if got := gate.Evaluate(w.lines[w.row.op], gate.Query{Op: w.row.op, Gate: gateOf, Env: prod, Digest: first.Gate.digest, Now: w.now}); got.Satisfied {
-			approved = w.documentOf(first.Gate.digest, got.Record)
-		}
-		if approved.Doc == nil {
-			approved.Doc = &changeset.Document{}
-		}
-		c = cover.ByApproved(approved, n.side, n.nothing())
-	} else {
-		c = cover.ByMerges(w.carried(w.row.commit), n.side, n.nothing())
-	}
-	var names []string
-	for _, v := range c.Uncovered() {
-		names = append(names, v.Member)
-	}
-	rest := n.following(passes, names)
-	free := slices.DeleteFunc(slices.Clone(held), func(m string) bool { return slices.Contains(rest, m) })
-	if len(free) > 0 {
-		part := n.only(w, free)
-		return w.pass(part, part.digest, first.Gate, covering(c))
-	}
-	return w.askRound(n)
-}
-
-// following are members and everything that follows from one of them, or can only be
-// applied with one of those.
-func (n *note) following(passes run.Passes, members []string) []string {
-	for {
-		var whole []string
-		for name := range n.effects {
-			if slices.ContainsFunc(members, func(m string) bool { return m == name || n.mates(m, name) }) {
-				whole = append(whole, name)
-			}
-		}
-		more := passes.Dependents(whole)
-		if len(more) == len(members) {
-			return more
-		}
-		members = more
-	}
-}
-
-// askRound is the pass of a round whose gate opens, nil where it waits.
-func (w *world) askRound(n *note) *pass {
-	n.gate = fmt.Sprintf("%s-round-%d", gateOf, w.row.round+2)
-	d, err := changeset.WaveDigest(n.side.Doc.Members)
-	w.must(err)
-	if !w.gateOpens(n, d) {
-		w.wait(n, d)
-		return nil
-	}
-	w.row.round++
-	return w.pass(n, d, n, nil)
+func (p *pass) covers(op string) bool {
+	return slices.ContainsFunc(p.Cover, func(m resume.Merge) bool { return m.Op == op })
 }
 
 // end ends the apply, and records it where all of it was applied.
 func (r *runner) end() {
 	w := r.w
-	if w.row.states().Complete() {
+	switch {
+	case w.fenced(w.row.sha, w.row.token): // another run's word counts
+	case w.row.states().Complete() || w.planted == "recorded early":
 		w.recorded()
 		w.applied = &record.Apply{Env: prod, Commit: w.row.sha}
+		if w.rarely("dies before it knows that this was recorded") {
+			r.crash()
+			return
+		}
+	default:
+		w.leaves()
 	}
 	w.row, w.holder = nil, nil
 }
@@ -413,6 +357,6 @@ func (r *runner) end() {
 func (w *world) must(err error) {
 	if err != nil {
 		w.t.Helper()
-		w.t.Fatal(err)
+		w.broken("an error", "%v", err)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/resume"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -16,30 +18,81 @@ import (
 func (w *world) begins(p *pass, of *process, name string) {
 	e := p.Note.effects[name]
 	if c := w.children[name]; c != nil {
-		w.t.Fatalf("I4: %s starts while its step runs", name)
+		w.broken("I4", "%s starts while its step runs", name)
 	}
 	if w.row.commit < w.started {
-		w.t.Fatalf("I5: a step of commit %d starts after one of %d", w.row.commit, w.started)
+		w.broken("I5", "a step of commit %d starts after one of %d", w.row.commit, w.started)
 	}
 	w.started = w.row.commit
+	if !w.isGreen(w.row.sha) {
+		w.broken("decision 5", "%s starts at a commit that is not green", name)
+	}
 	if w.line[w.row.commit].tree[name] != e.source {
-		w.t.Fatalf("I7: %s is applied from another source than the commit's", name)
+		w.broken("I7, source", "%s is applied from another source than the commit's", name)
 	}
 	if planned, now := p.Note.inputs[name], p.Note.outside(w, name); planned != now {
-		w.t.Fatalf("I7: %s was planned with %q, and %q stands", name, planned, now)
+		w.broken("I7, inputs", "%s was planned with %q, and %q stands", name, planned, now)
 	}
 	if len(e.writes) > 0 && !w.seen(name, e) {
-		w.t.Fatalf("I1: nobody whose approval stands saw %s do %+v", name, e)
+		w.broken("I1", "nobody whose approval stands saw %s do %+v", name, e)
 	}
-	once := fmt.Sprint(w.row.token, " ", len(w.row.passes), " ", name)
-	if w.begun[once] {
-		w.t.Fatalf("I6: %s starts a second time from one plan", name)
+	if w.files[p.Note.file(name)] != nil {
+		w.broken("I6", "%s starts a second time from one plan", name)
 	}
-	w.begun[once] = true
+	if w.row.token != fmt.Sprint(w.tokens) {
+		w.broken("decision 18", "%s starts in an apply that a newer one took over", name)
+	}
+	if len(e.writes) > 0 && w.needsRound(p, name) {
+		w.broken("§7.5", "%s was planned with another value in this apply, and starts without a round", name)
+	}
+	count.begun.Add(1)
 	w.children[name] = &child{note: p.Note, of: of, effect: e, outside: w.inputs(name)}
+	w.files[p.Note.file(name)] = w.children[name]
 	if p.Note.group[name] != "" {
 		w.joins(p.Note, name)
 	}
+}
+
+// isGreen reports that somebody tagged a commit itself green, and nobody revoked it.
+func (w *world) isGreen(sha string) bool {
+	tagged := false
+	for _, t := range w.tags {
+		switch t.Name {
+		case green.RevokedPrefix + sha:
+			return false
+		case green.GreenPrefix + sha:
+			tagged = t.Commit == sha
+		}
+	}
+	return tagged
+}
+
+// file is where a plan's apply of a member leaves how it ended.
+func (n *note) file(member string) string { return fmt.Sprint(n.id, " ", member) }
+
+// needsRound reports that an earlier plan of the same apply was made with another known
+// value, or with none, and no gate of its own opened for this one. Gated waves have no
+// rounds.
+func (w *world) needsRound(p *pass, name string) bool {
+	if w.gated || p.Gate != nil && isOwn(p.Gate.gate) {
+		return false
+	}
+	now := strings.Split(p.Note.inputs[name], ",")
+	for _, earlier := range w.row.passes {
+		e, planned := earlier.Note.effects[name]
+		if !planned || earlier == p {
+			continue
+		}
+		if e.hole {
+			return true
+		}
+		for i, then := range strings.Split(earlier.Note.inputs[name], ",") {
+			if then != now[i] && !strings.HasPrefix(then, "@") && !strings.HasPrefix(now[i], "@") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // seen tells whether a person, in an approval of prod that was not taken back, saw
@@ -81,16 +134,30 @@ func (w *world) ends(name string) {
 		c.of.told = w.calm || rapid.IntRange(0, 3).Draw(w.t, "told") > 0
 	}
 	c.end, c.of.ends[name] = &o, o
-	if o == (run.Outcome{}) {
-		w.live[name] = standing{source: c.effect.source, inputs: w.read(name)}
+	if o.NotReached {
+		return
 	}
+	now := w.live[name]
+	done := func(what string) bool {
+		return o == (run.Outcome{}) || rapid.IntRange(0, 2).Draw(w.t, what) == 0
+	}
+	if done("sized before it failed") {
+		now.source, now.drift = c.effect.source, 0
+	}
+	if done("wired before it failed") {
+		now.inputs = w.inputsOf(name)
+	}
+	if !w.calm && rapid.IntRange(0, 9).Draw(w.t, "makes another value than its plan says") == 0 {
+		now.drift++
+	}
+	w.live[name] = now
 }
 
 // recorded holds a commit that is about to be recorded as applied to what stands.
 func (w *world) recorded() {
 	for _, name := range w.selected(w.index(w.applied.Commit), w.row.commit) {
 		if now, want := w.live[name], w.line[w.row.commit].tree[name]; now.shown != want.shown {
-			w.t.Fatalf("I10: %s stands at %+v, and the commit that is recorded as applied has %+v", name, now.source, want)
+			w.broken("I10", "%s stands at %+v, and the commit that is recorded as applied has %+v", name, now.source, want)
 		}
 	}
 }
@@ -103,6 +170,8 @@ func (n *note) only(w *world, members []string) *note {
 	part.side.Doc, part.digest = doc, doc.Digest
 	part.effects = maps.Clone(n.effects)
 	maps.DeleteFunc(part.effects, func(name string, _ effect) bool { return !slices.Contains(members, name) })
+	part.reads = maps.Clone(n.reads)
+	maps.DeleteFunc(part.reads, func(name string, _ []resume.Read) bool { return !slices.Contains(members, name) })
 	return &part
 }
 

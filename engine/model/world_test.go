@@ -7,6 +7,8 @@ package model
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/chant-bot/chant/engine/green"
 	"github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/record"
+	"github.com/chant-bot/chant/engine/resume"
 )
 
 const (
@@ -66,14 +69,17 @@ type note struct {
 	side          cover.Side
 	effects       map[string]effect
 	inputs        map[string]string // what each member was planned with, from outside its group
+	reads         map[string][]resume.Read
 	group         map[string]string // of the members planned with others, by member
 	stood         map[string]standing
+	id            int // of the plan
 }
 
 // effect is what applying a planned member does.
 type effect struct {
 	source source
 	writes map[string]write // by attribute; none is nothing to do
+	hole   bool             // it reads what another plan moves, and nothing is known
 }
 
 type write struct{ before, after string }
@@ -101,6 +107,7 @@ type world struct {
 	hides   map[string]bool // its plan does not tell everything
 	alone   map[string]bool // it joins no group
 	off     bool            // no groups at all
+	gated   bool            // each wave after the first has a gate
 
 	live    map[string]standing
 	line    []commit // oldest first
@@ -114,9 +121,12 @@ type world struct {
 	row     *row    // the apply under way, as it was stored
 	// children are the steps that run, whoever started them.
 	children map[string]*child
-	begun    map[string]bool // steps that started, by run, pass and member
+	// files is what the disk has of each step that started, by plan and member.
+	files map[string]*child
 	// journal has the members whose state is in that of a group.
 	journal map[string]string
+	backup  *row            // an earlier snapshot of the database
+	cache   []resume.Record // what stopped applies left, for anybody to hand in
 
 	// On the ledger.
 	lines   map[string][]gate.Record
@@ -126,7 +136,9 @@ type world struct {
 	applied *record.Apply
 
 	started int // index of the newest commit a step of which started
-	tokens  int
+	tokens  int // of which the last one is of the newest apply
+	plans   int
+	planted string // a fault of the runners, "" for none
 	steps   int
 	calm    bool // no faults any more
 }
@@ -134,9 +146,10 @@ type world struct {
 func newWorld(t *rapid.T) *world {
 	w := &world{
 		t: t, reads: map[string][]string{}, hides: map[string]bool{}, alone: map[string]bool{}, journal: map[string]string{}, live: map[string]standing{}, now: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC),
-		children: map[string]*child{}, begun: map[string]bool{}, lines: map[string][]gate.Record{}, merges: map[string]merged{}, docs: map[string]cover.Side{}, started: -1,
+		children: map[string]*child{}, files: map[string]*child{}, lines: map[string][]gate.Record{}, merges: map[string]merged{}, docs: map[string]cover.Side{}, started: -1,
 	}
 	w.off = rapid.IntRange(0, 3).Draw(t, "no groups") == 0
+	w.gated = rapid.IntRange(0, 2).Draw(t, "gated waves") == 0
 	first := tree{}
 	for i := range rapid.IntRange(1, 4).Draw(t, "members") {
 		name := fmt.Sprintf("m%d", i)
@@ -188,38 +201,84 @@ func (w *world) effect(n *note, member string, s source) effect {
 
 // plan plans members of a tree, given dependencies first.
 func (w *world) plan(of tree, members []string, op, gateName, env string) *note {
+	w.plans++
 	n := &note{
-		op: op, gate: gateName, env: env, effects: map[string]effect{}, inputs: map[string]string{},
-		group: w.grouping(members), stood: map[string]standing{},
+		op: op, gate: gateName, env: env, effects: map[string]effect{}, inputs: map[string]string{}, reads: map[string][]resume.Read{},
+		group: w.grouping(members, op), stood: map[string]standing{}, id: w.plans,
+	}
+	for !n.foresees(w, of, members) {
+		clear(n.effects)
 	}
 	n.side = cover.Side{Sources: map[string]string{}, Code: map[string]terraform.RunsCode{}}
-	var entries []changeset.Entry
 	whole := map[string]string{} // what a group does, by its name
 	for _, name := range members {
-		e := w.effect(n, name, of[name])
-		n.effects[name], n.inputs[name], n.stood[name] = e, n.outside(w, name), w.live[name]
+		e := n.effects[name]
+		n.inputs[name], n.reads[name], n.stood[name] = n.outside(w, name), n.read(w, name), w.live[name]
 		n.side.Sources[name] = fmt.Sprintf("%d/%d", e.source.shown, e.source.hidden)
 		code := terraform.RunsCode{}
 		if w.hides[name] && len(e.writes) > 0 {
 			code.Provisioners = []terraform.Provisioner{{Address: "a.x", Type: "local-exec"}}
 		}
 		n.side.Code[name] = code
-		entry := entryOf(name, e)
-		entries = append(entries, entry)
 		if g := n.group[name]; g != "" {
-			whole[g] += fmt.Sprint(entry)
+			whole[g] += fmt.Sprint(entryOf(name, e))
 		}
 	}
-	parts := make([]changeset.Part, len(entries))
-	for i, entry := range entries {
-		parts[i] = w.part(entry, whole[n.group[entry.Member]])
+	parts := make([]changeset.Part, len(members))
+	for i, name := range members {
+		parts[i] = w.part(entryOf(name, n.effects[name]), whole[n.group[name]])
+		if n.effects[name].hole {
+			parts[i].Entries, parts[i].Member.Holes = nil, []changeset.Hole{{Address: "up.value", Type: changeset.InputHole, Reason: "inputs from up"}}
+		}
 	}
 	doc, err := changeset.Compose(parts, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	n.side.Doc, n.digest = doc, doc.Digest
 	return n
+}
+
+// foresees finds what each member will do. It is false where a group dissolved: a
+// member of it reads, from outside, what another plan moves (pr-loop §8.1).
+func (n *note) foresees(w *world, of tree, members []string) bool {
+	for _, name := range members {
+		if n.waits(w, name) {
+			if g := n.group[name]; g != "" {
+				maps.DeleteFunc(n.group, func(_, of string) bool { return of == g })
+				return false
+			}
+			n.effects[name] = effect{source: of[name], hole: true}
+			continue
+		}
+		n.effects[name] = w.effect(n, name, of[name])
+	}
+	return true
+}
+
+// waits reports that a member reads, from outside its group, what another plan moves.
+func (n *note) waits(w *world, member string) bool {
+	return slices.ContainsFunc(w.reads[member], func(from string) bool { return !n.mates(member, from) && n.moves(from) })
+}
+
+// moves reports that the output of a member is not known to stay as it is.
+func (n *note) moves(member string) bool {
+	_, resized := n.effects[member].writes["size"]
+	return resized || n.effects[member].hole
+}
+
+// read is what a member is planned with, as a resume record has it.
+func (n *note) read(w *world, member string) []resume.Read {
+	out := []resume.Read{}
+	for _, from := range w.reads[member] {
+		r := resume.Read{From: from, Output: "value", Hash: w.live[from].output()}
+		switch {
+		case n.mates(member, from):
+			r.Hash = resume.Within
+		case n.moves(from):
+			r.Hash = ""
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 func entryOf(name string, e effect) changeset.Entry {
@@ -257,7 +316,7 @@ func (w *world) part(entry changeset.Entry, whole string) changeset.Part {
 func (n *note) nothing() map[string]bool {
 	out := map[string]bool{}
 	for name, e := range n.effects {
-		out[name] = len(e.writes) == 0
+		out[name] = len(e.writes) == 0 && !e.hole
 	}
 	return out
 }
