@@ -161,7 +161,7 @@ func (f *Facts) kept(ctx context.Context, id int64) (usecase.KeptPlan, error) {
 
 func keptPlan(row store.Plan) (k usecase.KeptPlan, err error) {
 	k = usecase.KeptPlan{
-		ID: row.ID, Env: row.Env, Member: row.Member, Head: row.Head, BaseBranch: row.BaseBranch,
+		ID: row.ID, Env: row.Env, Member: row.Member, Head: row.Head,
 		BaseTip: row.BaseTip, PlannedAt: row.Finished, StoredPlan: usecase.StoredPlan{Tree: row.Tree},
 	}
 	if k.Report, err = report.Parse(row.Report); err != nil {

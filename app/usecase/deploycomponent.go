@@ -47,8 +47,6 @@ type ComponentResult struct {
 	Gate      *GateAnswer   `json:"gate,omitempty"` // its own gate, where it stopped there
 	// Waits says which input keeps it from being applied as it was planned.
 	Waits string `json:"waits,omitempty"`
-
-	approvedBy []string // at its own gates
 }
 
 // Problem is the first error of the component, "" for none.
@@ -77,15 +75,9 @@ type componentRun struct {
 	records []StepRecord
 	done    []doneStep
 	gate    *GateAnswer
-	passed  []passedGate
-	started bool // an apply was started
-	unseen  bool // how one ended was not seen: it may still run
-}
-
-// passedGate is one of the component's own gates that was open.
-type passedGate struct {
-	step       project.Step
-	approvedBy []string
+	passed  []project.Step // its own gates that were open
+	started bool           // an apply was started
+	unseen  bool           // how one ended was not seen: it may still run
 }
 
 // doneStep is a step that was carried out.
@@ -119,7 +111,7 @@ func (d *Deployment) runComponent(ctx context.Context, c *project.Component, pla
 	case fanout.Fail:
 		r.unwind(ctx)
 	}
-	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate, approvedBy: r.approvers()}
+	return ComponentResult{Component: c.Name, OK: end == fanout.OK, Status: end, Records: r.records, Gate: r.gate}
 }
 
 func countSteps(p project.DeployPhase) int {
@@ -225,7 +217,7 @@ func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step
 	start := r.Now()
 	answer, end := r.answer(ctx, phase, s, s)
 	if end == fanout.OK {
-		r.note(func() { r.passed = append(r.passed, passedGate{s, answer.ApprovedBy}) })
+		r.note(func() { r.passed = append(r.passed, s) })
 		r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepOK, DurationMs: r.since(start), Note: answer.Reason})
 	}
 	return end
@@ -234,14 +226,14 @@ func (r *componentRun) askGate(ctx context.Context, phase string, s project.Step
 // askAgain asks the gates that were passed once more where a step ended meanwhile: an
 // approval that was taken back stops what has not started (soundness I2).
 func (r *componentRun) askAgain(ctx context.Context, phase string, s project.Step) fanout.Status {
-	var passed []passedGate
+	var passed []project.Step
 	r.note(func() {
 		if len(r.done) > 0 {
 			passed = slices.Clone(r.passed)
 		}
 	})
-	for _, g := range passed {
-		if _, end := r.answer(ctx, phase, g.step, s); end != fanout.OK {
+	for _, gate := range passed {
+		if _, end := r.answer(ctx, phase, gate, s); end != fanout.OK {
 			return end
 		}
 	}
@@ -262,15 +254,6 @@ func (r *componentRun) answer(ctx context.Context, phase string, gate, s project
 	r.note(func() { r.gate = &answer })
 	r.record(StepRecord{Phase: phase, Kind: s.Kind, Status: StepSkipped, DurationMs: r.since(start), Note: answer.Reason})
 	return answer, fanout.Gated
-}
-
-// approvers are those under whose approvals the component ran.
-func (r *componentRun) approvers() []string {
-	var who []string
-	for _, g := range r.passed {
-		who = append(who, g.approvedBy...)
-	}
-	return who
 }
 
 // askComposition asks a component's own gate about its composition and what that is

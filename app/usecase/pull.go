@@ -48,8 +48,6 @@ type Trust struct {
 	// Changed: the head changes identity, security or x-bot; it counts after the
 	// merge.
 	Changed bool
-	// FromHead: the base has no readable declaration, so the head's was used.
-	FromHead bool
 
 	commit string // that Declaration was read of
 }
@@ -139,7 +137,7 @@ func (in PullInput) trust(ctx context.Context, mergeResult string) (Trust, error
 		if forPeople(baseErr) == nil {
 			return Trust{}, baseErr
 		}
-		return Trust{Declaration: head, FromHead: true, commit: mergeResult}, nil
+		return Trust{Declaration: head, commit: mergeResult}, nil
 	}
 	return Trust{Declaration: base, Changed: project.TrustChanged(base, head), commit: in.BaseTip}, nil
 }

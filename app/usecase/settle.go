@@ -20,14 +20,13 @@ import (
 // KeptPlan is one finished plan of a pull request, as the store has it.
 type KeptPlan struct {
 	StoredPlan
-	ID         int64
-	Env        string
-	Member     string
-	Head       string
-	BaseBranch string
-	BaseTip    string
-	Report     report.Report
-	PlannedAt  time.Time
+	ID        int64
+	Env       string
+	Member    string
+	Head      string
+	BaseTip   string
+	Report    report.Report
+	PlannedAt time.Time
 	// TrustChanged: the head changes settings that count only after the merge.
 	TrustChanged bool
 	// NothingDue: every member is planned and has nothing to apply.

@@ -269,8 +269,7 @@ func (st *Stage) coverMerge(ctx context.Context, site *Site, snap *ledger.Snapsh
 		side.Sources, side.Code = m.Sources, m.Code
 	}
 	return cover.Merge{
-		PR: *m.PR, Commit: m.Commit, Op: m.Op, Gate: m.Gate, Digest: *m.Approved,
-		ApprovedBy: m.Approval.ApprovedBy, Revoked: !standing, Side: side,
+		PR: *m.PR, Commit: m.Commit, Op: m.Op, Gate: m.Gate, Digest: *m.Approved, Revoked: !standing, Side: side,
 	}, nil
 }
 

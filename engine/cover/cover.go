@@ -62,11 +62,10 @@ func (r Report) Complete() bool { return len(r.Uncovered()) == 0 }
 
 // Merge is one merge of the applied range whose plan was approved.
 type Merge struct {
-	PR         int
-	Commit     string
-	Op, Gate   string
-	Digest     digest.Digest // the approved document
-	ApprovedBy []string
+	PR       int
+	Commit   string
+	Op, Gate string
+	Digest   digest.Digest // the approved document
 	// Revoked: the approval no longer stands. The merge covers nothing and still
 	// hides older approvals of the members it planned, so that taking back an
 	// approval never covers more (soundness I14).

@@ -24,7 +24,6 @@ const (
 type Unit struct {
 	Kind UnitKind
 	Name string
-	Line int
 }
 
 // Units returns what the component's deploy steps claim by a literal name;
@@ -48,7 +47,7 @@ func (c *Component) Units() []Unit {
 			continue
 		}
 		if _, reference, _ := textReference(n.Text); !reference {
-			units = append(units, Unit{Kind: kind, Name: n.Text, Line: n.Line})
+			units = append(units, Unit{Kind: kind, Name: n.Text})
 		}
 	}
 	return units
