@@ -44,9 +44,6 @@ func (c *Component) PhaseOf(index int) string {
 	return names[index]
 }
 
-// References returns every reference of the component, in the order written.
-func (c *Component) References() []Read { return slices.Clone(c.refs) }
-
 // Reads returns the outputs of other components this one reads (stackOutput),
 // in the order written.
 func (c *Component) Reads() []Read {

@@ -46,7 +46,7 @@ func TestComponentOfTheSheetIsRead(t *testing.T) {
 		{Source: FromPhase, Component: "Build", Output: "log", Path: []string{"cmd"}, Step: -1, Line: 9},
 		{Source: FromOutput, Component: "dns", Output: "zone.id", Path: []string{"url"}, Step: -1, Line: 10},
 	}
-	if diff := cmp.Diff(want, c.References()); diff != "" {
+	if diff := cmp.Diff(want, c.refs); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]Read{want[0], want[5]}, c.Reads()); diff != "" {

@@ -3,7 +3,6 @@ package project
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // EnvsOf returns the envs whose pull requests target a branch, in the order
@@ -84,34 +83,3 @@ func (e Env) owns(gate string) bool {
 // holds for its rounds and waves, and one for a round or a wave for the whole of it
 // (pr-loop §3.7, the stricter of the two).
 func sameGate(a, b string) bool { return a != "" && b != "" && BaseGate(a) == BaseGate(b) }
-
-// Allows tells whether a person is on every list of approvers of the env. member
-// answers for a team written "github:@org/team". Without a list anyone is.
-func (e Env) Allows(principal string, member func(team string) (bool, error)) (bool, error) {
-	for _, list := range append([][]string{e.Approvers}, e.AlsoApprovers...) {
-		if list == nil {
-			continue
-		}
-		ok, err := onList(list, principal, member)
-		if err != nil || !ok {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-func onList(list []string, principal string, member func(team string) (bool, error)) (bool, error) {
-	principal = strings.ToLower(strings.TrimSpace(principal))
-	if slices.Contains(list, principal) {
-		return true, nil
-	}
-	for _, who := range list {
-		if !strings.Contains(who, ":@") {
-			continue
-		}
-		if ok, err := member(who); err != nil || ok {
-			return ok, err
-		}
-	}
-	return false, nil
-}

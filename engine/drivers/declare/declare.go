@@ -8,7 +8,6 @@ package declare
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -25,23 +24,9 @@ const (
 	maxFiles = 20_000  // component files in a project
 )
 
-// Read reads one file as JSON, JSONC or YAML by its extension. shown is its name
-// to people, relative to the checkout. The error is project.Problems with the
-// line of the fault, or the error of the file system.
-func Read(name, shown string) (*project.Node, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", shown, err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := readBounded(f, shown)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(data, shown)
-}
-
-// Parse decodes the content of a file; see Read.
+// Parse decodes the content of a file as JSON, JSONC or YAML by its extension. shown
+// is its name to people, relative to the checkout. The error is project.Problems with
+// the line of the fault.
 func Parse(data []byte, shown string) (*project.Node, error) {
 	if len(data) > maxBytes {
 		return nil, tooLarge(shown)

@@ -124,21 +124,6 @@ type Lease struct {
 	ended  bool
 }
 
-// Token is the fencing token: it tells this hold of the lease from every other.
-func (x *Lease) Token() string { return x.record.Token }
-
-// Key is the lease's key.
-func (x *Lease) Key() string { return x.key }
-
-// Check reads the record again and compares. Any error means that no step may
-// start now; ErrLost means that none may start any more.
-func (x *Lease) Check(ctx context.Context) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	_, err := x.own(ctx)
-	return err
-}
-
 // own looks and makes sure that the lease is live and still this one.
 func (x *Lease) own(ctx context.Context) (standing, error) {
 	if err := x.live(); err != nil {

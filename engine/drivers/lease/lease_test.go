@@ -74,6 +74,15 @@ func wantHeld(tb testing.TB, err error, holder string) {
 	}
 }
 
+// holds is nil while the lease is held and read to be so.
+func holds(tb testing.TB, x *Lease) error {
+	tb.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, err := x.own(tb.Context())
+	return err
+}
+
 func wantErr(tb testing.TB, err, want error) {
 	tb.Helper()
 	if !errors.Is(err, want) {
@@ -93,15 +102,15 @@ func TestOneHolderAtATime(t *testing.T) {
 	if _, err := b.Acquire(t.Context(), "ci-apply/staging", "apply-staging", DefaultTTL); err != nil {
 		t.Errorf("another environment's lease: %v", err)
 	}
-	if err := x.Check(t.Context()); err != nil {
+	if err := holds(t, x); err != nil {
 		t.Error(err)
 	}
 	if err := x.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, x.Check(t.Context()), ErrLost)
+	wantErr(t, holds(t, x), ErrLost)
 	y := acquire(t, b)
-	if y.Token() == x.Token() {
+	if y.record.Token == x.record.Token {
 		t.Error("the token did not change with the holder")
 	}
 }
@@ -127,7 +136,7 @@ func TestTheRecordIsCompactJSONInItsOrder(t *testing.T) {
 	l := open(t, remote, "host1:4821:9f2c1a3b", c)
 	x := acquire(t, l)
 	got := gittest.Run(t, remote, "cat-file", "blob", "refs/chant/lease/"+key)
-	want := `{"op":"apply-prod","holder":"host1:4821:9f2c1a3b","token":"` + x.Token() +
+	want := `{"op":"apply-prod","holder":"host1:4821:9f2c1a3b","token":"` + x.record.Token +
 		`","acquiredAt":"2026-11-30T10:00:00.000Z","expiresAt":"2026-11-30T10:05:00.000Z"}`
 	if got != want {
 		t.Errorf("record\n%s, want\n%s", got, want)
@@ -140,7 +149,7 @@ func TestTheRecordIsCompactJSONInItsOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Token != x.Token() || r.AcquiredAt != "2026-11-30T10:00:00.000Z" || r.ExpiresAt != "2026-11-30T10:06:00.000Z" {
+	if r.Token != x.record.Token || r.AcquiredAt != "2026-11-30T10:00:00.000Z" || r.ExpiresAt != "2026-11-30T10:06:00.000Z" {
 		t.Errorf("after a renewal the record is %+v", r)
 	}
 }
@@ -168,12 +177,12 @@ func TestExpiryIsJudgedByTheObserversOwnMonotonicClock(t *testing.T) {
 	wantHeld(t, err, "a")
 	ours.pass(DefaultTTL)
 	y := acquire(t, b)
-	wantErr(t, x.Check(t.Context()), ErrLost)
+	wantErr(t, holds(t, x), ErrLost)
 	wantErr(t, x.Renew(t.Context()), ErrLost)
 	if err := x.Release(t.Context()); !errors.Is(err, ErrLost) {
 		t.Errorf("releasing a lost lease: %v", err)
 	}
-	if err := y.Check(t.Context()); err != nil {
+	if err := holds(t, y); err != nil {
 		t.Errorf("the new holder after the old one released: %v", err)
 	}
 }
@@ -204,7 +213,7 @@ func TestAHolderThatDidNotRenewInTimeHasLost(t *testing.T) {
 	c := newClock()
 	x := acquire(t, open(t, gittest.Bare(t), "a", c))
 	c.pass(DefaultTTL)
-	wantErr(t, x.Check(t.Context()), ErrLost)
+	wantErr(t, holds(t, x), ErrLost)
 	wantErr(t, x.Renew(t.Context()), ErrLost)
 }
 
@@ -236,7 +245,7 @@ func TestAPartitionedHolderCannotRenewOrPassACheck(t *testing.T) {
 	a, b := open(t, web.URL, "a", newClock()), open(t, remote, "b", ours)
 	x := acquire(t, a)
 	web.SetDown(true)
-	wantErr(t, x.Check(t.Context()), git.ErrUnreachable)
+	wantErr(t, holds(t, x), git.ErrUnreachable)
 	wantErr(t, x.Renew(t.Context()), git.ErrUnreachable)
 	_, err := b.Acquire(t.Context(), key, "op", DefaultTTL)
 	wantHeld(t, err, "a")
@@ -244,7 +253,7 @@ func TestAPartitionedHolderCannotRenewOrPassACheck(t *testing.T) {
 	acquire(t, b)
 	web.SetDown(false)
 	// The local copy still names a; the remote has the last word.
-	wantErr(t, x.Check(t.Context()), ErrLost)
+	wantErr(t, holds(t, x), ErrLost)
 	_, err = a.Acquire(t.Context(), "other", "op", DefaultTTL)
 	if err != nil {
 		t.Errorf("after the partition: %v", err)
@@ -290,7 +299,7 @@ func TestAnAnswerThatWasLostIsFound(t *testing.T) {
 	l := open(t, web.URL, "a", newClock())
 	web.MuteNextPush()
 	x := acquire(t, l)
-	if err := x.Check(t.Context()); err != nil {
+	if err := holds(t, x); err != nil {
 		t.Error(err)
 	}
 }
@@ -330,7 +339,7 @@ func TestARaceHasOneWinner(t *testing.T) {
 			switch {
 			case err == nil:
 				mu.Lock()
-				won = append(won, x.Token())
+				won = append(won, x.record.Token)
 				mu.Unlock()
 			case !errors.As(err, &held) && !errors.Is(err, ErrRace):
 				t.Errorf("holder %d: %v", i, err)

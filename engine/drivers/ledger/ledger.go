@@ -37,13 +37,6 @@ var ErrDiverged = errors.New("the local and the remote ledger have diverged")
 // operator runs `chant ledger accept`.
 var ErrRewound = errors.New("the ledger does not hold the last tip seen")
 
-// ErrUnreachable says that the remote ledger could not be read, so nothing is
-// known about what was approved. It is never read as empty.
-var ErrUnreachable = git.ErrUnreachable
-
-// ErrStaleLock says that a lock file of git stands in the way of the branch.
-var ErrStaleLock = git.ErrStaleLock
-
 // ErrContended says that other writers won every attempt; nothing was written.
 var ErrContended = errors.New("the ledger kept moving under this write")
 

@@ -166,7 +166,7 @@ func TestAStaleLockIsItsOwnError(t *testing.T) {
 	lock := l.clone.Dir() + "/.git/" + localRef + ".lock"
 	gittest.Touch(t, lock)
 	_, err := l.Update(t.Context(), "x", line("2"))
-	wantErr(t, err, ErrStaleLock)
+	wantErr(t, err, git.ErrStaleLock)
 	if err == nil || !strings.Contains(err.Error(), lock) || !strings.Contains(err.Error(), gateFile) || !strings.Contains(err.Error(), Branch) {
 		t.Errorf("error %q names lock file, path and branch", err)
 	}

@@ -175,7 +175,7 @@ func TestAPartitionBetweenFetchAndPush(t *testing.T) {
 		l := server(t, web.URL)
 		l.fault = func(point string) { web.SetDown(point == "push") }
 		_, err := l.Update(t.Context(), "x", line("1"))
-		wantErr(t, err, ErrUnreachable)
+		wantErr(t, err, git.ErrUnreachable)
 		if local := refOf(t, l, localRef); local != "" {
 			t.Errorf("local branch is at %s", local)
 		}

@@ -22,7 +22,7 @@ type Snapshot struct {
 }
 
 // Snapshot fetches, refuses a ledger that can't be trusted, and pins the tip.
-// ErrUnreachable, ErrDiverged and ErrRewound mean that nothing is known of what
+// git.ErrUnreachable, ErrDiverged and ErrRewound mean that nothing is known of what
 // was approved; a ledger that is not there yet reads as empty.
 func (l *Ledger) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return l.pinned(ctx, l.sync)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"testing"
 
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
 )
 
@@ -84,13 +85,13 @@ func TestAnUnreachableRemoteIsNeverReadAsEmpty(t *testing.T) {
 	web := gittest.Serve(t, gittest.Bare(t))
 	l := checkout(t, web.URL)
 	web.SetDown(true)
-	wantErr(t, snapshotErr(t.Context(), l), ErrUnreachable)
+	wantErr(t, snapshotErr(t.Context(), l), git.ErrUnreachable)
 	_, err := l.Update(t.Context(), "x", line("1"))
-	wantErr(t, err, ErrUnreachable)
+	wantErr(t, err, git.ErrUnreachable)
 	web.SetDown(false)
 	add(t, l, "1")
 	web.SetDown(true)
-	wantErr(t, snapshotErr(t.Context(), l), ErrUnreachable)
+	wantErr(t, snapshotErr(t.Context(), l), git.ErrUnreachable)
 }
 
 // ahead makes a local commit that was never pushed.
