@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -58,6 +60,40 @@ func TestABrowserFollowsARunToItsEnd(t *testing.T) {
 	case <-followed:
 		t.Error("the browser asks again for the events of a run that is over")
 	case <-time.After(3 * time.Second): // longer than it waits before it asks again
+	}
+}
+
+// A browser that has the page of a run open which failed looks again now and then, until
+// a later run took it up.
+func TestABrowserLooksAgainAtARunThatWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	f := newFollowed(t, [][]string{{"net"}}, nil)
+	f.start("net")
+	f.settle("net", run.Outcome{Error: "the disk is full"})
+	f.over()
+	page := fmt.Sprintf("/runs/%d", f.journal.ID())
+	behind, err := url.Parse(f.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, fetched := httputil.NewSingleHostReverseProxy(behind), make(chan bool, 20)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy.ServeHTTP(w, r)
+		if r.URL.Path == page {
+			fetched <- true
+		}
+	}))
+	t.Cleanup(front.Close)
+	browse(t, front.URL+page)
+	await(t, "the page", fetched)
+	await(t, "the page again", fetched)
+	f.journal = facts.New(f.db, time.Now).NewJournal(engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 7}, "prod", "")
+	f.over()
+	await(t, "the page once more, which leads to the later run", fetched)
+	select {
+	case <-fetched:
+		t.Error("the browser looks again at a run that went on in another")
+	case <-time.After(2 * lookAgain * time.Second):
 	}
 }
 

@@ -1,12 +1,15 @@
 package httpd
 
 import (
+	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
@@ -67,6 +70,12 @@ func TestTheRunPageShowsThePlanThatARoundAsksFor(t *testing.T) {
 			t.Errorf("the page of the run lacks %s", want)
 		}
 	}
+	if !strings.Contains(html, ` data-every="15" defer>`) || strings.Contains(html, "data-events") {
+		t.Error("the page of a run that waits does not look now and then how it goes on")
+	}
+	if line := strings.Index(html, "chant approve "); strings.Count(html, "chant approve ") != 1 || line > strings.Index(html, "<h2>Members") {
+		t.Error("the line to copy is not there once, before the rest of the page")
+	}
 	if n := strings.Count(html, "net.address"); n != 1 {
 		t.Errorf("it says %d times what the held member reads", n)
 	}
@@ -76,6 +85,53 @@ func TestTheRunPageShowsThePlanThatARoundAsksFor(t *testing.T) {
 		if err != nil || resp.StatusCode != code || code == http.StatusOK && (!strings.Contains(string(text), "rule.x") || !strings.Contains(string(text), "<dd>acme/infra</dd>")) {
 			t.Errorf("plan %s: %d %v", pass, resp.StatusCode, err)
 		}
+	}
+}
+
+// Under a rule that this version does not enforce no page has a line to copy, since no
+// approval opens the gate.
+func TestNoPageHasALineToCopyWhereNobodyCanApprove(t *testing.T) {
+	t.Parallel()
+	f := newFollowed(t, [][]string{{"net"}}, nil)
+	d, err := digest.Parse("jcs1-sha256:" + strings.Repeat("ab", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.apply.Report.Digest, f.apply.Report.Op, f.apply.Report.Gate = d, "green-1", "pr-apply"
+	f.apply.Report.Status, f.apply.Report.Refusal = report.Refused, report.NotApproved
+	f.apply.Report.Green = &report.Green{Approve: report.CommentLine("green-1", "pr-apply", d)}
+	f.apply.Policy.Refuse = []string{"identity.gates.pr-apply"}
+	if err := f.db.InTx(t.Context(), func(tx *sql.Tx) error { return f.journal.SaveTx(t.Context(), tx, f.apply) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{fmt.Sprintf("/runs/%d", f.journal.ID()), "/gates", "/"} {
+		text, err := io.ReadAll(f.get(path, "").Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "chant approve") || !strings.Contains(string(text), "this version does not enforce: identity.gates.pr-apply") {
+			t.Errorf("%s has a line that opens nothing, or does not say why:\n%s", path, text)
+		}
+	}
+}
+
+// Whoever looks at a run that failed is led to the one that took it up.
+func TestTheRunPageLeadsToALaterRun(t *testing.T) {
+	t.Parallel()
+	f := newFollowed(t, [][]string{{"net"}}, nil)
+	f.start("net")
+	f.settle("net", run.Outcome{Error: "the disk is full"})
+	f.over()
+	if html := f.page(); !strings.Contains(html, ` data-every="15" defer>`) || strings.Contains(html, "That run") {
+		t.Error("the page of a run that failed does not look whether it was taken up, or says so already")
+	}
+	first := f.journal
+	f.journal = facts.New(f.db, time.Now).NewJournal(engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 7}, "prod", "")
+	f.over()
+	later := f.journal.ID()
+	f.journal = first
+	if html := f.page(); !strings.Contains(html, fmt.Sprintf(`There is a later run of this environment. <a href="/runs/%d">That run</a>.`, later)) || strings.Contains(html, "<script") || strings.Contains(html, "chant apply") {
+		t.Errorf("the page does not lead to the later run:\n%s", html)
 	}
 }
 
@@ -122,7 +178,7 @@ func TestTheRunPageShowsHowEachGatedWaveStandsWhileItRuns(t *testing.T) {
 		if decided == "" {
 			decided = `<span class="none">–</span>`
 		}
-		return fmt.Sprintf(`<tr><td class="number">%d</td><td>%s</td><td><code>green-1 %s</code></td><td class="words">%s</td><td><span class="none">–</span></td><td class="words">%s</td></tr>`, wave, status, gate, decided, end)
+		return fmt.Sprintf(`<tr><td class="number" data-label="wave">%d</td><td>%s</td><td><code>green-1 %s</code></td><td class="words">%s</td><td><span class="none">–</span></td><td class="words">%s</td></tr>`, wave, status, gate, decided, end)
 	}
 	pill := func(tone, status string) string {
 		return fmt.Sprintf(`<span class="status %s">%s</span>`, tone, status)
@@ -130,7 +186,7 @@ func TestTheRunPageShowsHowEachGatedWaveStandsWhileItRuns(t *testing.T) {
 	for _, want := range []string{
 		row(1, pill("good", "applied"), "pr-apply", "the merges&#39; approvals, by github:alice", "net "+pill("good", "applied")),
 		row(2, pill("busy", "running"), "release-wave-2", "its gate, by github:bob", "app "+pill("busy", "running")),
-		row(3, pill("idle", "not-started"), "release-wave-3", "", "edge "+pill("wait", "held")),
+		row(3, pill("idle", "not started"), "release-wave-3", "", "edge "+pill("wait", "held back")),
 		`>wave 2 · running</text>`,
 	} {
 		if !strings.Contains(html, want) {

@@ -30,6 +30,9 @@ func (s shownRun) gate() web.Gate {
 	if s.rep.Green != nil {
 		g.Approve = s.rep.Green.Approve
 	}
+	if names := s.a.Policy.Refuse; len(names) > 0 {
+		g.Shut = report.NotEnforcedMessage(names)
+	}
 	return g
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/usecase"
@@ -235,6 +236,10 @@ func markRunning(rep report.Report, passes run.Passes) {
 	}
 }
 
+// lookAgain is after how many seconds the page of a run that waits for a person looks
+// whether it went on.
+const lookAgain = 15
+
 // heldReads are what held members read that no round says.
 func heldReads(a *usecase.Apply) []web.Read {
 	asked, passes := map[string]bool{}, a.Passes()
@@ -264,8 +269,11 @@ func (s *Server) runGates(r *http.Request, page *web.Run, shown shownRun) error 
 		return err
 	}
 	decided := newest.ID != shown.row.ID
-	if decided {
-		page.Message = rep.Message // it goes on in another one
+	switch {
+	case decided && page.Message != rep.Message: // it goes on in another one
+		page.Message, page.LaterURL = strings.TrimSpace(rep.Message+"\n\nThere is a later run of this environment."), runURL(newest.ID)
+	case page.Message != rep.Message:
+		page.Refresh, page.Every = lookAgain, lookAgain
 	}
 	page.Rounds = shown.rounds(decided)
 	if shown.a.State.Via == record.ViaGate {
@@ -275,15 +283,13 @@ func (s *Server) runGates(r *http.Request, page *web.Run, shown shownRun) error 
 	}
 	waits := rep.Green != nil && rep.Green.Approve != ""
 	if decided && (waits || rep.Status == report.Waiting) {
-		page.Status, page.Message, page.LaterURL = "superseded", "A later run decided what this one waited for.", fmt.Sprintf("/runs/%d", newest.ID)
+		page.Status, page.Message, page.LaterURL = "superseded", "A later run decided what this one waited for.", runURL(newest.ID)
 		return nil
 	}
-	page.Gates = append(page.Gates, shown.waves()...)
-	if !waits {
-		return nil
+	if page.Asks = shown.waits(); len(page.Asks) > 0 {
+		page.Refresh, page.Every = lookAgain, lookAgain
 	}
-	page.Gates = append(page.Gates, shown.gate())
-	if rep.Refusal == report.NotApproved {
+	if waits && rep.Refusal == report.NotApproved {
 		page.Message = "" // the gate says it, with the line to copy
 	}
 	return nil

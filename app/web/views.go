@@ -14,6 +14,7 @@ type Frame struct {
 	// there is no script; 0 never.
 	Refresh     int
 	Follow      string // address of the events that a script follows; "" for none
+	Every       int    // seconds after which a script looks again where nothing is followed; 0 never
 	Notice      string // one sentence above the page
 	NotIsolated bool   // plans run without a wall around them
 }
@@ -79,7 +80,7 @@ type Run struct {
 	Started, Ended time.Time // Ended zero while it runs
 	PlanURL        string
 	Message        string
-	LaterURL       string // of the run that decided what this one waited for
+	LaterURL       string // of the newest run of the environment, where that is another
 	Weight         Weight
 	Named          []Named // destroys, replacements, forgets and what runs code
 	Waves          []Wave
@@ -87,13 +88,17 @@ type Run struct {
 	Groups         []Group
 	Fallbacks      []Fallback
 	Members        []Member
-	Gates          []Gate
+	Asks           []Gate // what the run waits at
+	Gates          []Gate // what it applied under
 	Held           []Read // what held members read, where no round asks for them yet
 	Rounds         []Round
 	Approvals      []Approval
 	Log            []LogLine
 	LogLeftOut     int // lines before the first shown
 }
+
+// AsksLater tells that the run waits with another plan than its first.
+func (r Run) AsksLater() bool { return len(r.Asks) > 0 && r.Asks[0].Digest != r.Digest }
 
 // Weight is what a plan does, counted.
 type Weight struct{ Destroy, Replace, Forget, Create, Update, Import int }
@@ -159,6 +164,7 @@ type Gate struct {
 	Weight             *Weight // nil when it is not known
 	Named              []Named // what its plan destroys or runs; nil where that stands elsewhere on the page
 	Approve            string  // the line to copy; "" when it does not wait
+	Shut               string  // why that line opens nothing; "" where it does
 	RunURL             string
 	PlanURL            string // "" where the page is about that plan
 }

@@ -90,6 +90,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"script":     func() string { return p.script },
 		"show":       note.Plain, // every foreign string goes through it
 		"tone":       tone,
+		"spoken":     spoken,
 		"short":      short,
 		"brief":      brief,
 		"picture":    draw,
@@ -115,6 +116,14 @@ func tone(status string) string {
 		return "busy"
 	}
 	return "idle"
+}
+
+// spoken is a status word as people say it.
+func spoken(status string) string {
+	if status == "held" {
+		return "held back"
+	}
+	return note.Plain(strings.ReplaceAll(status, "-", " "))
 }
 
 // short cuts a commit or digest to what people compare by eye.

@@ -126,7 +126,8 @@ func runPage(t testing.TB) Run {
 		Weight: WeightOf(r.ChangeSet), Named: NamedOf(r), Waves: WavesOf(r, map[string][]string{"data": {"net", "access"}, "app": {"data", "access"}}), Members: MembersOf(r),
 		Groups: GroupsOf(r), Fallbacks: FallbacksOf(r),
 		Gates:      []Gate{{Op: "green-1a2b3c4d5e6f", Name: "pr-apply", Digest: full, Status: "approved", ApprovedBy: []string{"github:alice"}}},
-		Rounds:     []Round{{Number: 2, Gate: waitingGate(), Reads: []Read{{Member: "app", From: "data.endpoint", Now: "db.example:5432"}}}},
+		Asks:       []Gate{waitingGate()}, // of a plan that is the first here
+		Rounds:     []Round{{Number: 2, Waits: true, Gate: waitingGate(), Reads: []Read{{Member: "app", From: "data.endpoint", Now: "db.example:5432"}}}},
 		Approvals:  ApprovalsOf(r, func(pr int) string { return fmt.Sprintf("https://forge.example/acme/infra/pull/%d", pr) }),
 		Log:        []LogLine{{at, "chant", "wave 1 starts: access, net"}, {at.Add(2e9), "access", "aws_iam_role.legacy: Destroying... [id=legacy]"}, {at.Add(4e9), "access", "aws_iam_role.legacy: Destruction complete after 1s"}, {at.Add(5e9), "net", "Error: creating subnet: InvalidSubnet.Conflict"}},
 		LogLeftOut: 40,
