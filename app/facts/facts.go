@@ -67,27 +67,20 @@ func (f *Facts) SavePlans(ctx context.Context, repo engine.Repo, number int, hea
 }
 
 func (f *Facts) savePlan(ctx context.Context, tx *sql.Tx, key store.PlanKey, p usecase.PullPlan, trust usecase.Trust) error {
-	result := store.PlanResult{Status: store.PlanDone, Digest: p.Report.Digest}
+	plan := store.Plan{PlanKey: key, Tree: p.Tree, Digest: p.Report.Digest, At: f.Now()}
 	var err error
-	if result.Report, err = p.Report.JSON(); err != nil {
+	if plan.Report, err = p.Report.JSON(); err != nil {
 		return fmt.Errorf("storing the report: %w", err)
 	}
 	x := extras{TrustChanged: trust.Changed}
 	if p.Set != nil {
-		result.Document = p.Set.Document.JSON()
+		plan.Document = p.Set.Document.JSON()
 		x.Shown, x.NothingDue = p.Set.Shown(), p.Set.NothingDue()
 	}
-	if result.Sources, err = json.Marshal(x); err != nil {
+	if plan.Sources, err = json.Marshal(x); err != nil {
 		return fmt.Errorf("storing what was shown: %w", err)
 	}
-	id, _, err := f.Plans.Ensure(ctx, tx, key, true, f.Now())
-	if err != nil {
-		return err
-	}
-	if _, err := f.Plans.Start(ctx, tx, id, p.Tree); err != nil {
-		return err
-	}
-	_, err = f.Plans.Finish(ctx, tx, id, result, f.Now())
+	_, err = f.Plans.Add(ctx, tx, plan)
 	return err
 }
 
@@ -126,7 +119,7 @@ func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, 
 func (f *Facts) keptAll(ctx context.Context, ids []int64) ([]usecase.KeptPlan, error) {
 	var out []usecase.KeptPlan
 	for _, id := range ids {
-		kept, err := f.kept(ctx, id)
+		_, kept, err := f.Plan(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -148,21 +141,20 @@ func (f *Facts) PullPlan(ctx context.Context, repo engine.Repo, number int, head
 	return kept.StoredPlan, err == nil && kept.Document != nil, err
 }
 
-// Plan reads one plan by its id; store.ErrNotFound.
-func (f *Facts) Plan(ctx context.Context, id int64) (usecase.KeptPlan, error) { return f.kept(ctx, id) }
-
-func (f *Facts) kept(ctx context.Context, id int64) (usecase.KeptPlan, error) {
+// Plan reads one plan by its id, with what it is kept as; store.ErrNotFound.
+func (f *Facts) Plan(ctx context.Context, id int64) (store.Plan, usecase.KeptPlan, error) {
 	row, err := f.Plans.Get(ctx, id)
 	if err != nil {
-		return usecase.KeptPlan{}, err
+		return row, usecase.KeptPlan{}, err
 	}
-	return keptPlan(row)
+	kept, err := keptPlan(row)
+	return row, kept, err
 }
 
 func keptPlan(row store.Plan) (k usecase.KeptPlan, err error) {
 	k = usecase.KeptPlan{
 		ID: row.ID, Env: row.Env, Member: row.Member, Head: row.Head,
-		BaseTip: row.BaseTip, PlannedAt: row.Finished, StoredPlan: usecase.StoredPlan{Tree: row.Tree},
+		BaseTip: row.BaseTip, PlannedAt: row.At, StoredPlan: usecase.StoredPlan{Tree: row.Tree},
 	}
 	if k.Report, err = report.Parse(row.Report); err != nil {
 		return k, fmt.Errorf("report of plan %d: %w", row.ID, err)

@@ -19,11 +19,7 @@ func (s *Server) plan(r *http.Request) (web.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.Facts.Plans.Get(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := s.Facts.Plan(r.Context(), id)
+	row, kept, err := s.Facts.Plan(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}

@@ -37,20 +37,6 @@ func (q *Queries) ClaimPost(ctx context.Context, db DBTX, arg ClaimPostParams) (
 	return result.RowsAffected()
 }
 
-const deletePost = `-- name: DeletePost :exec
-DELETE FROM posts WHERE repo_key = $1 AND target = $2
-`
-
-type DeletePostParams struct {
-	RepoKey string
-	Target  string
-}
-
-func (q *Queries) DeletePost(ctx context.Context, db DBTX, arg DeletePostParams) error {
-	_, err := db.ExecContext(ctx, deletePost, arg.RepoKey, arg.Target)
-	return err
-}
-
 const finishComment = `-- name: FinishComment :execrows
 UPDATE comments SET outcome = $4, detail = $5, outcome_at = $6
 WHERE repo_key = $1 AND kind = $2 AND comment_id = $3 AND outcome = 'received'

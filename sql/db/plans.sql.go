@@ -57,39 +57,6 @@ func (q *Queries) EarlierPlans(ctx context.Context, db DBTX, arg EarlierPlansPar
 	return items, nil
 }
 
-const finishPlan = `-- name: FinishPlan :execrows
-UPDATE plans SET status = $2, digest = $3, error = $4, finished_at = $5, document = $6, report = $7, sources = $8
-WHERE id = $1 AND status IN ('queued', 'running')
-`
-
-type FinishPlanParams struct {
-	ID         int64
-	Status     string
-	Digest     string
-	Error      string
-	FinishedAt int64
-	Document   []byte
-	Report     []byte
-	Sources    []byte
-}
-
-func (q *Queries) FinishPlan(ctx context.Context, db DBTX, arg FinishPlanParams) (int64, error) {
-	result, err := db.ExecContext(ctx, finishPlan,
-		arg.ID,
-		arg.Status,
-		arg.Digest,
-		arg.Error,
-		arg.FinishedAt,
-		arg.Document,
-		arg.Report,
-		arg.Sources,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const getPlan = `-- name: GetPlan :one
 SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree, status, digest, error, created_at, finished_at, document, report, sources FROM plans WHERE id = $1
 `
@@ -124,7 +91,13 @@ const insertPlan = `-- name: InsertPlan :many
 INSERT INTO plans (
     repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at, document, report, sources
-) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 'queued', '', '', $9, 0, $10, $10, $10)
+) VALUES (
+    $1, $2, $3, $4, $5, $6, $7, (
+        SELECT coalesce(max(p.attempt), 0) + 1 FROM plans p
+        WHERE p.repo_key = $1 AND p.env = $2 AND p.member = $3 AND p.number = $4 AND p.head = $5
+            AND p.base_branch = $6 AND p.base_tip = $7
+    ), $8, 'done', $9, '', $10, $10, $11, $12, $13
+)
 ON CONFLICT (repo_key, env, member, number, head, base_branch, base_tip, attempt) DO NOTHING
 RETURNING id
 `
@@ -137,12 +110,16 @@ type InsertPlanParams struct {
 	Head       string
 	BaseBranch string
 	BaseTip    string
-	Attempt    int64
+	Tree       string
+	Digest     string
 	CreatedAt  int64
 	Document   []byte
+	Report     []byte
+	Sources    []byte
 }
 
-// No row: another transaction made this attempt.
+// No row: another transaction made this attempt. status, error and finished_at are
+// what a server of an earlier version, beside this one, goes by.
 func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, insertPlan,
 		arg.RepoKey,
@@ -152,9 +129,12 @@ func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams)
 		arg.Head,
 		arg.BaseBranch,
 		arg.BaseTip,
-		arg.Attempt,
+		arg.Tree,
+		arg.Digest,
 		arg.CreatedAt,
 		arg.Document,
+		arg.Report,
+		arg.Sources,
 	)
 	if err != nil {
 		return nil, err
@@ -175,128 +155,6 @@ func (q *Queries) InsertPlan(ctx context.Context, db DBTX, arg InsertPlanParams)
 		return nil, err
 	}
 	return items, nil
-}
-
-const listPlans = `-- name: ListPlans :many
-SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
-    status, digest, error, created_at, finished_at
-FROM plans
-WHERE id < $1
-ORDER BY id DESC
-LIMIT $2
-`
-
-type ListPlansParams struct {
-	Before int64
-	Count  int32
-}
-
-type ListPlansRow struct {
-	ID         int64
-	RepoKey    string
-	Env        string
-	Member     string
-	Number     int64
-	Head       string
-	BaseBranch string
-	BaseTip    string
-	Attempt    int64
-	Tree       string
-	Status     string
-	Digest     string
-	Error      string
-	CreatedAt  int64
-	FinishedAt int64
-}
-
-func (q *Queries) ListPlans(ctx context.Context, db DBTX, arg ListPlansParams) ([]ListPlansRow, error) {
-	rows, err := db.QueryContext(ctx, listPlans, arg.Before, arg.Count)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListPlansRow
-	for rows.Next() {
-		var i ListPlansRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.RepoKey,
-			&i.Env,
-			&i.Member,
-			&i.Number,
-			&i.Head,
-			&i.BaseBranch,
-			&i.BaseTip,
-			&i.Attempt,
-			&i.Tree,
-			&i.Status,
-			&i.Digest,
-			&i.Error,
-			&i.CreatedAt,
-			&i.FinishedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const newestAttempt = `-- name: NewestAttempt :one
-SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree, status, digest, error, created_at, finished_at, document, report, sources FROM plans
-WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND base_branch = $6 AND base_tip = $7
-ORDER BY attempt DESC
-LIMIT 1
-`
-
-type NewestAttemptParams struct {
-	RepoKey    string
-	Env        string
-	Member     string
-	Number     int64
-	Head       string
-	BaseBranch string
-	BaseTip    string
-}
-
-func (q *Queries) NewestAttempt(ctx context.Context, db DBTX, arg NewestAttemptParams) (Plan, error) {
-	row := db.QueryRowContext(ctx, newestAttempt,
-		arg.RepoKey,
-		arg.Env,
-		arg.Member,
-		arg.Number,
-		arg.Head,
-		arg.BaseBranch,
-		arg.BaseTip,
-	)
-	var i Plan
-	err := row.Scan(
-		&i.ID,
-		&i.RepoKey,
-		&i.Env,
-		&i.Member,
-		&i.Number,
-		&i.Head,
-		&i.BaseBranch,
-		&i.BaseTip,
-		&i.Attempt,
-		&i.Tree,
-		&i.Status,
-		&i.Digest,
-		&i.Error,
-		&i.CreatedAt,
-		&i.FinishedAt,
-		&i.Document,
-		&i.Report,
-		&i.Sources,
-	)
-	return i, err
 }
 
 const newestPlanOfHead = `-- name: NewestPlanOfHead :one
@@ -388,22 +246,4 @@ func (q *Queries) NewestPlansOfHead(ctx context.Context, db DBTX, arg NewestPlan
 		return nil, err
 	}
 	return items, nil
-}
-
-const startPlan = `-- name: StartPlan :execrows
-UPDATE plans SET status = 'running', tree = $2
-WHERE id = $1 AND status IN ('queued', 'running')
-`
-
-type StartPlanParams struct {
-	ID   int64
-	Tree string
-}
-
-func (q *Queries) StartPlan(ctx context.Context, db DBTX, arg StartPlanParams) (int64, error) {
-	result, err := db.ExecContext(ctx, startPlan, arg.ID, arg.Tree)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }

@@ -12,9 +12,6 @@ INSERT INTO posts (repo_key, target, hash, remote_id, posted_at)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (repo_key, target) DO NOTHING;
 
--- name: DeletePost :exec
-DELETE FROM posts WHERE repo_key = $1 AND target = $2;
-
 -- name: InsertComment :execrows
 INSERT INTO comments (repo_key, kind, comment_id, outcome, detail, received_at, outcome_at)
 VALUES ($1, $2, $3, 'received', '', $4, 0)

@@ -1,25 +1,18 @@
--- name: NewestAttempt :one
-SELECT * FROM plans
-WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND head = $5 AND base_branch = $6 AND base_tip = $7
-ORDER BY attempt DESC
-LIMIT 1;
-
 -- name: InsertPlan :many
--- No row: another transaction made this attempt.
+-- No row: another transaction made this attempt. status, error and finished_at are
+-- what a server of an earlier version, beside this one, goes by.
 INSERT INTO plans (
     repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
     status, digest, error, created_at, finished_at, document, report, sources
-) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 'queued', '', '', $9, 0, $10, $10, $10)
+) VALUES (
+    $1, $2, $3, $4, $5, $6, $7, (
+        SELECT coalesce(max(p.attempt), 0) + 1 FROM plans p
+        WHERE p.repo_key = $1 AND p.env = $2 AND p.member = $3 AND p.number = $4 AND p.head = $5
+            AND p.base_branch = $6 AND p.base_tip = $7
+    ), $8, 'done', $9, '', $10, $10, $11, $12, $13
+)
 ON CONFLICT (repo_key, env, member, number, head, base_branch, base_tip, attempt) DO NOTHING
 RETURNING id;
-
--- name: StartPlan :execrows
-UPDATE plans SET status = 'running', tree = $2
-WHERE id = $1 AND status IN ('queued', 'running');
-
--- name: FinishPlan :execrows
-UPDATE plans SET status = $2, digest = $3, error = $4, finished_at = $5, document = $6, report = $7, sources = $8
-WHERE id = $1 AND status IN ('queued', 'running');
 
 -- name: GetPlan :one
 SELECT * FROM plans WHERE id = $1;
@@ -45,11 +38,3 @@ WHERE repo_key = $1 AND env = $2 AND member = $3 AND number = $4 AND digest <> '
 GROUP BY digest
 ORDER BY 1 DESC
 LIMIT $6;
-
--- name: ListPlans :many
-SELECT id, repo_key, env, member, number, head, base_branch, base_tip, attempt, tree,
-    status, digest, error, created_at, finished_at
-FROM plans
-WHERE id < sqlc.arg(before)
-ORDER BY id DESC
-LIMIT sqlc.arg(count);

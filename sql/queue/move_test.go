@@ -40,15 +40,15 @@ func installed(t *testing.T, d *store.DB) {
 		t.Fatal(err)
 	}
 	err := d.InTx(ctx, func(tx *sql.Tx) error {
-		_, _, raised := store.NewSubjects(d).Raise(ctx, tx, store.Pull(repo.Key(), 7), at)
-		plan, _, planned := store.NewPlans(d).Ensure(ctx, tx, store.PlanKey{PlanTarget: store.PlanTarget{RepoKey: repo.Key(), Head: "h"}}, false, at)
-		_, finished := store.NewPlans(d).Finish(ctx, tx, plan, store.PlanResult{Status: store.PlanDone, Document: []byte("{}")}, at)
+		_, _, raised := store.NewSubjects(d).Raise(ctx, tx, store.Subject{RepoKey: repo.Key(), Kind: store.SubjectPull, Name: "7"}, at)
+		key := store.PlanKey{PlanTarget: store.PlanTarget{RepoKey: repo.Key(), Head: "h"}}
+		_, planned := store.NewPlans(d).Add(ctx, tx, store.Plan{PlanKey: key, At: at, Document: []byte("{}")})
 		run, created := store.NewRuns(d).Create(ctx, tx, target, "c", store.RunState{Status: "running", Summary: "s", State: []byte("{}")}, at)
 		_, appended := store.NewRuns(d).Append(ctx, tx, run, []byte("{}"), at)
 		_, received := store.NewComments(d).Receive(ctx, tx, repo.Key(), ref, at)
 		_, queued := c.InsertTx(ctx, tx, args{"unique"}, unique())
 		_, done := c.InsertTx(ctx, tx, args{"done"}, nil)
-		return errors.Join(raised, planned, finished, created, appended, received, queued, done,
+		return errors.Join(raised, planned, created, appended, received, queued, done,
 			store.NewRepos(d).Upsert(ctx, tx, store.Repo{Repo: repo, UpdatedAt: at}),
 			store.NewRuns(d).Carries(ctx, tx, target, run, []string{"m"}),
 			store.NewPosts(d).Put(ctx, tx, repo.Key(), "note", store.Post{Hash: "h", PostedAt: at}),

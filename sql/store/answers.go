@@ -55,21 +55,12 @@ func (s Posts) Claim(ctx context.Context, on Conn, repoKey, target string, p Pos
 	return made == 1, nil
 }
 
-// Forget drops a post that is gone from the forge.
-func (s Posts) Forget(ctx context.Context, on Conn, repoKey, target string) error {
-	if err := new(db.Queries).DeletePost(ctx, on, db.DeletePostParams{RepoKey: repoKey, Target: target}); err != nil {
-		return fmt.Errorf("forgetting the post %s: %w", target, err)
-	}
-	return nil
-}
-
 // CommentOutcome is what became of a comment with commands.
 type CommentOutcome string
 
 // The outcomes of a comment. Received means not decided yet.
 const (
 	CommentReceived CommentOutcome = "received"
-	CommentCounted  CommentOutcome = "counted"
 	CommentRefused  CommentOutcome = "refused"
 	CommentDone     CommentOutcome = "done"
 )

@@ -3,23 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/sql/db"
-)
-
-// PlanStatus is how far a plan got.
-type PlanStatus string
-
-// The states of a plan.
-const (
-	PlanQueued  PlanStatus = "queued"
-	PlanRunning PlanStatus = "running"
-	PlanDone    PlanStatus = "done"
-	PlanFailed  PlanStatus = "failed"
 )
 
 // PlanTarget is what settle looks a plan up by: a moved base tip alone does not
@@ -37,18 +25,13 @@ type PlanKey struct {
 	BaseTip string
 }
 
-// Plan is one attempt to plan a pull request. Document, Report and Sources are
-// JSON, empty until the plan is done and left out of lists.
+// Plan is one plan of a pull request. Document, Report and Sources are JSON.
 type Plan struct {
-	ID int64
+	ID int64 // set by the store
 	PlanKey
-	Attempt  int64
-	Tree     string // tree planned; empty until the plan starts
-	Status   PlanStatus
+	Tree     string // tree planned
 	Digest   digest.Digest
-	Error    string // for people
-	Created  time.Time
-	Finished time.Time
+	At       time.Time // when it was made
 	Document []byte
 	Report   []byte
 	Sources  []byte
@@ -60,79 +43,22 @@ type Plans struct{ db *DB }
 // NewPlans is the store of plans in d.
 func NewPlans(d *DB) Plans { return Plans{d} }
 
-// Ensure returns the newest plan of a key, or queues the first one. With again
-// it queues another attempt unless one is queued or running. created tells that
-// the caller must queue the job, in the same transaction.
-func (s Plans) Ensure(ctx context.Context, tx *sql.Tx, key PlanKey, again bool, at time.Time) (id int64, created bool, err error) {
-	q := new(db.Queries)
+// Add keeps a plan beside the earlier ones of its key, and returns its ID.
+func (s Plans) Add(ctx context.Context, tx *sql.Tx, p Plan) (int64, error) {
 	for {
-		id, created, err = s.ensure(ctx, q, tx, key, again, at)
-		if err != nil || id != 0 {
-			return id, created, err
+		made, err := new(db.Queries).InsertPlan(ctx, tx, db.InsertPlanParams{
+			RepoKey: p.RepoKey, Env: p.Env, Member: p.Member, Number: int64(p.Number),
+			Head: p.Head, BaseBranch: p.BaseBranch, BaseTip: p.BaseTip,
+			Tree: p.Tree, Digest: p.Digest.String(), CreatedAt: millis(p.At),
+			Document: blob(p.Document), Report: blob(p.Report), Sources: blob(p.Sources),
+		})
+		if err != nil {
+			return 0, fmt.Errorf("storing the plan of %s: %w", p.Head, err)
+		}
+		if len(made) > 0 {
+			return made[0], nil
 		}
 	}
-}
-
-// ensure is one try of Ensure. It returns no id when another transaction made the
-// attempt that was the next one a moment ago.
-func (s Plans) ensure(ctx context.Context, q *db.Queries, tx *sql.Tx, key PlanKey, again bool, at time.Time) (id int64, created bool, err error) {
-	newest, err := q.NewestAttempt(ctx, tx, db.NewestAttemptParams{
-		RepoKey: key.RepoKey, Env: key.Env, Member: key.Member, Number: int64(key.Number),
-		Head: key.Head, BaseBranch: key.BaseBranch, BaseTip: key.BaseTip,
-	})
-	switch status := PlanStatus(newest.Status); {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
-		return 0, false, fmt.Errorf("looking for a plan of %s: %w", key.Head, err)
-	case !again || status == PlanQueued || status == PlanRunning:
-		return newest.ID, false, nil
-	}
-	made, err := q.InsertPlan(ctx, tx, db.InsertPlanParams{
-		RepoKey: key.RepoKey, Env: key.Env, Member: key.Member, Number: int64(key.Number),
-		Head: key.Head, BaseBranch: key.BaseBranch, BaseTip: key.BaseTip,
-		Attempt: newest.Attempt + 1, CreatedAt: millis(at), Document: []byte{},
-	})
-	if err != nil {
-		return 0, false, fmt.Errorf("queueing a plan of %s: %w", key.Head, err)
-	}
-	if len(made) == 0 {
-		return 0, false, nil
-	}
-	return made[0], true, nil
-}
-
-// Start says that planning of tree begins, again after a crash. It reports
-// false for a plan that has ended.
-func (s Plans) Start(ctx context.Context, on Conn, id int64, tree string) (bool, error) {
-	n, err := new(db.Queries).StartPlan(ctx, on, db.StartPlanParams{ID: id, Tree: tree})
-	if err != nil {
-		return false, fmt.Errorf("starting plan %d: %w", id, err)
-	}
-	return n == 1, nil
-}
-
-// PlanResult is how a plan ended: PlanDone with a digest and documents, or
-// PlanFailed with an error and what documents there are.
-type PlanResult struct {
-	Status   PlanStatus
-	Digest   digest.Digest
-	Error    string
-	Document []byte
-	Report   []byte
-	Sources  []byte
-}
-
-// Finish records the end of a plan, once: it reports false for a plan that has
-// ended, and changes nothing.
-func (s Plans) Finish(ctx context.Context, on Conn, id int64, r PlanResult, at time.Time) (bool, error) {
-	n, err := new(db.Queries).FinishPlan(ctx, on, db.FinishPlanParams{
-		ID: id, Status: string(r.Status), Digest: r.Digest.String(), Error: r.Error, FinishedAt: millis(at),
-		Document: blob(r.Document), Report: blob(r.Report), Sources: blob(r.Sources),
-	})
-	if err != nil {
-		return false, fmt.Errorf("finishing plan %d: %w", id, err)
-	}
-	return n == 1, nil
 }
 
 // Get reads one plan; ErrNotFound.
@@ -181,32 +107,6 @@ func (s Plans) Earlier(ctx context.Context, t PlanTarget, but digest.Digest, lim
 	return ids, nil
 }
 
-// List pages through plans, newest first, without documents. before is the ID
-// to go on from, 0 for the newest.
-func (s Plans) List(ctx context.Context, before int64, limit int) ([]Plan, error) {
-	rows, err := new(db.Queries).ListPlans(ctx, s.db.Read, db.ListPlansParams{Before: orNewest(before), Count: clampLimit(limit)})
-	if err != nil {
-		return nil, fmt.Errorf("listing plans: %w", err)
-	}
-	return lightPlans(rows)
-}
-
-func lightPlans(rows []db.ListPlansRow) ([]Plan, error) {
-	out := make([]Plan, len(rows))
-	for i, row := range rows {
-		p, err := plan(db.Plan{
-			ID: row.ID, RepoKey: row.RepoKey, Env: row.Env, Member: row.Member, Number: row.Number, Head: row.Head,
-			BaseBranch: row.BaseBranch, BaseTip: row.BaseTip, Attempt: row.Attempt, Tree: row.Tree, Status: row.Status,
-			Digest: row.Digest, Error: row.Error, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt,
-		})
-		if err != nil {
-			return nil, err
-		}
-		out[i] = p
-	}
-	return out, nil
-}
-
 func plan(row db.Plan) (Plan, error) {
 	p := Plan{
 		ID: row.ID,
@@ -217,8 +117,7 @@ func plan(row db.Plan) (Plan, error) {
 			},
 			BaseTip: row.BaseTip,
 		},
-		Attempt: row.Attempt, Tree: row.Tree, Status: PlanStatus(row.Status), Error: row.Error,
-		Created: fromMillis(row.CreatedAt), Finished: fromMillis(row.FinishedAt),
+		Tree: row.Tree, At: fromMillis(row.FinishedAt),
 		Document: row.Document, Report: row.Report, Sources: row.Sources,
 	}
 	if err := p.Digest.UnmarshalText([]byte(row.Digest)); err != nil {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/chant-bot/chant/sql/db"
@@ -25,16 +24,6 @@ type Subject struct {
 	RepoKey string
 	Kind    SubjectKind
 	Name    string
-}
-
-// Pull is the subject of a pull request.
-func Pull(repoKey string, number int) Subject {
-	return Subject{RepoKey: repoKey, Kind: SubjectPull, Name: strconv.Itoa(number)}
-}
-
-// Branch is the subject of a branch.
-func Branch(repoKey, name string) Subject {
-	return Subject{RepoKey: repoKey, Kind: SubjectBranch, Name: name}
 }
 
 // SubjectState is how far settle is behind the facts.

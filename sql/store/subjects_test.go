@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,10 @@ import (
 
 const repoKey = "github:github.com/42"
 
+func pull(number int) store.Subject {
+	return store.Subject{RepoKey: repoKey, Kind: store.SubjectPull, Name: strconv.Itoa(number)}
+}
+
 // Whatever the order of facts and settles, two settles at once included: when
 // every fact was followed by the settles it asked for, the newest fact was seen
 // by a settle that began after it.
@@ -25,7 +30,7 @@ func TestNoFactIsLostBetweenSettles(t *testing.T) {
 		number := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			number++
-			ctx, sub := t.Context(), store.Pull(repoKey, number)
+			ctx, sub := t.Context(), pull(number)
 			facts, seen := int64(0), int64(0)
 			var running []int64 // generations of settles that have begun
 			queued := false
@@ -81,7 +86,7 @@ func TestASubjectNobodyRaisedHasNothingToSettle(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		s := store.NewSubjects(d)
-		sub := store.Branch(repoKey, "main")
+		sub := store.Subject{RepoKey: repoKey, Kind: store.SubjectBranch, Name: "main"}
 		if must[bool](t)(s.EndSettle(t.Context(), d.Write, sub, 0)) {
 			t.Error("settles again")
 		}
@@ -92,7 +97,7 @@ func TestSweepsVisitWhatIsOpenOrBehind(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
 		s := store.NewSubjects(d)
-		open, closed, behind := store.Pull(repoKey, 1), store.Pull(repoKey, 2), store.Pull(repoKey, 3)
+		open, closed, behind := pull(1), pull(2), pull(3)
 		for _, sub := range []store.Subject{open, closed, behind} {
 			generation, _, err := s.Raise(t.Context(), d.Write, sub, at(5))
 			if err != nil {
@@ -121,7 +126,7 @@ func TestSweepsVisitWhatIsOpenOrBehind(t *testing.T) {
 func TestFactsThatComeAtOnceAreAllCounted(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *store.DB) {
-		s, sub := store.NewSubjects(d), store.Pull(repoKey, 1)
+		s, sub := store.NewSubjects(d), pull(1)
 		const facts = 20
 		var firsts atomic.Int64
 		var wg sync.WaitGroup
