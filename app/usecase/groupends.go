@@ -49,6 +49,7 @@ type groupEnds struct {
 
 	in      ApplyInput
 	env     project.Env
+	proj    project.Project // whose members are to be planned
 	grouper engine.Grouper // nil for a driver that applies no groups
 	from    madeFrom       // nil: what the commit declares
 	marks   record.Groups
@@ -68,7 +69,7 @@ func (st *Stage) endGroups(ctx context.Context, in ApplyInput, env project.Env, 
 }
 
 func (st *Stage) groupEnds(ctx context.Context, in ApplyInput, env project.Env, proj project.Project) (*groupEnds, error) {
-	e := &groupEnds{Stage: st, in: in, env: env, waits: openGroups{}}
+	e := &groupEnds{Stage: st, in: in, env: env, proj: proj, waits: openGroups{}}
 	driver, err := st.driverOf(ctx, in.Site.Repo, env.Name, proj, ForApply)
 	if err != nil {
 		return nil, err
@@ -95,6 +96,7 @@ func (e *groupEnds) end(ctx context.Context, run string) (openGroups, error) {
 			e.waits.add(o.Members, o.ID, openElsewhere(o, e.env.Name))
 		}
 	}
+	e.waits.spread(membersOf(e.proj))
 	return e.waits, nil
 }
 
@@ -183,10 +185,20 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			if !e.marks.IsOpen(mark) {
 				mark = "" // written by a version without marks
 			}
-			e.waits.add(memo.Plan.Members, mark, refusef("the apply of %s at commit %s did not end, and its members can't be given their states: %s. They are in %s", memo.Plan, short(memo.Commit), e.Words(ctx, err), u.Journal))
+			e.waits.add(memo.Plan.Members, mark, notGiven(memo, mark, e.Words(ctx, err), u.Journal))
 		}
 	}
 	return found, nil
+}
+
+// notGiven is what people are told of a group whose journal is here and can't be ended
+// now. Most of what keeps it from that passes or can be mended, so it is tried again.
+func notGiven(memo groupMemo, mark, why, journal string) error {
+	text := fmt.Sprintf("the apply of %s at commit %s did not end, and its members can't be given their states: %s. Its journal is %s", memo.Plan, short(memo.Commit), why, journal)
+	if mark == "" {
+		return refusef("%s", text)
+	}
+	return refusef("%s; mend that and run it again. %s", text, answerFor("that can't be mended", mark))
 }
 
 func (in ApplyInput) say(format string, args ...any) {
@@ -244,6 +256,19 @@ func (e *groupEnds) endGroup(ctx context.Context, memo groupMemo) error {
 		e.in.say("an earlier apply of %s is ended: %s", m.Member, strings.TrimSuffix(string(m.Status)+": "+m.Error, ": "))
 	}
 	return errors.Join(err, outcome.Fault)
+}
+
+// membersOf are the members that a project declares and that have a state.
+func membersOf(proj project.Project) []string {
+	var names []string
+	for _, c := range proj.Components {
+		for _, s := range c.Steps() {
+			if s.RootOf() != "" {
+				names = append(names, memberName(c, s))
+			}
+		}
+	}
+	return names
 }
 
 // stepOf is the step that plans a member.

@@ -1,6 +1,8 @@
 package usecase
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -73,6 +75,72 @@ func TestAJournalThatCantBeReadKeepsItsOwnMembersWaiting(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// journaledHere has journals that can be read.
+type journaledHere struct {
+	engine.Grouper
+
+	memo groupMemo
+}
+
+func (j journaledHere) Unended() ([]engine.UnendedGroup, error) {
+	memo, err := json.Marshal(j.memo)
+	return []engine.UnendedGroup{{Journal: "/state/groups/one", Memo: memo}}, err
+}
+
+// What keeps a group from being ended may never pass, such as a state of which the tool
+// wrote half: whoever reads of it is told the way out.
+func TestAGroupThatCantBeEndedSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
+	memo := groupMemo{Commit: "c", Plan: &GroupPlan{ID: "net", Members: []string{"net", "app"}, RunDir: "/runs/one"}}
+	broken := engine.Tell(errors.New("its state can't be used"))
+	for _, marked := range []bool{true, false} {
+		e := &groupEnds{
+			Stage: &Stage{}, grouper: journaledHere{memo: memo}, env: project.Env{Name: "prod"}, waits: openGroups{},
+			from: func(context.Context, groupMemo) (PlanInput, Driver, error) { return PlanInput{}, nil, broken },
+		}
+		if marked {
+			e.marks.Begin(record.OpenGroup{ID: memo.Plan.mark(), Members: memo.Plan.Members})
+		}
+		if _, err := e.endLeft(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		why := e.waits.of("app")
+		if why == nil || !strings.Contains(why.Error(), "its state can't be used") || !strings.Contains(why.Error(), "/state/groups/one") {
+			t.Fatalf("app is told: %v", why)
+		}
+		if says := strings.Contains(why.Error(), "chant unlock "+memo.Plan.mark()); says != marked {
+			t.Errorf("marked %v, and app is told: %v", marked, why)
+		}
+	}
+}
+
+// A root that waits for its state is not planned under another name.
+func TestARenamedRootOfAnOpenGroupIsNotPlanned(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ declared, waits []string }{
+		"as it was":      {[]string{"net", "app", "data"}, []string{"net", "app"}},
+		"net is renamed": {[]string{"network", "app", "data"}, []string{"network", "app", "data"}},
+		"net is removed": {[]string{"app", "data"}, []string{"app", "data"}},
+	} {
+		open := openGroups{}
+		open.add([]string{"net", "app"}, "0123456789ab", refusef("the group of net, app is open"))
+		open.spread(tt.declared)
+		for _, member := range tt.declared {
+			why := open.of(member)
+			if (why != nil) != slices.Contains(tt.waits, member) {
+				t.Errorf("%s: %s waits: %v", name, member, why)
+			}
+			if o, ok := errors.AsType[openGroupError](why); why != nil && (!ok || o.mark != "0123456789ab" || !strings.Contains(why.Error(), "the group of net, app is open")) {
+				t.Errorf("%s: %s is told %v", name, member, why)
+			}
+		}
+	}
+	none := openGroups{}
+	if none.spread([]string{"net"}); len(none) > 0 {
+		t.Errorf("without an open group %v waits", none)
 	}
 }
 

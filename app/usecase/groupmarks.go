@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,6 +124,22 @@ func (o openGroups) add(members []string, mark string, why error) {
 		if o[name] == nil {
 			o[name] = openGroupError{why, mark}
 		}
+	}
+}
+
+// spread has everything that is declared wait where one that waits is not declared any
+// more: renamed, it would be planned by another name from the state that lacks what its
+// group made (soundness I12).
+func (o openGroups) spread(declared []string) {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if slices.Contains(declared, name) {
+			continue
+		}
+		var mark string
+		if open, ok := errors.AsType[openGroupError](o[name]); ok {
+			mark = open.mark
+		}
+		o.add(declared, mark, refusef("%v. This commit declares no root %s, and which of its roots has that state now can't be told, so all of them wait", o[name], name))
 	}
 }
 

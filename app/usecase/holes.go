@@ -48,7 +48,7 @@ func (a *Apply) notUnderApproval(r cover.Report, sources string) string {
 			reads = append(reads, v.Member+" reads "+read.String())
 		}
 	}
-	return "what is read has no value, and nothing in this plan gives it one: " + strings.Join(reads, ", ") + "; correct the output's name, or have what it comes from applied: by a change of its files, or with chant run --components"
+	return "what is read has no value, and nothing in this plan gives it one: " + strings.Join(reads, ", ") + "; correct the output's name, give it a value other than null, or have what it comes from applied: by a change of its files, or with chant run --components"
 }
 
 // holesOf are the members of a document that read what has no value yet, of so many.

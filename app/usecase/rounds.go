@@ -182,7 +182,7 @@ func (p *PlanSet) valueless(held []string) string {
 	if len(reads) == 0 {
 		return ""
 	}
-	return "what is read has no value, though everything it comes from was applied: " + strings.Join(reads, ", ") + "; correct the output's name"
+	return "what is read has no value, though everything it comes from was applied: " + strings.Join(reads, ", ") + "; correct the output's name, or give it a value other than null"
 }
 
 // covered compares a set planned again with what was approved before it: the

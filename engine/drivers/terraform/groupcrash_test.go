@@ -258,6 +258,37 @@ func TestAGroupsApplyWhoseEndNobodySawGivesBackWhatItMade(t *testing.T) {
 	s.placed(map[string]string{"net": "net", "app": "app"})
 }
 
+// The power went while the tool wrote the joined state: half of it is a state to nobody.
+func TestAHalfWrittenStateOfAGroupIsGivenToNobodyAndNamed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	p := s.planGroup(g, s.netAndApp())
+	killed(t, s.groupServer(p, stepApplied, 0))
+	joined := filepath.Join(p.Target.RunDir, "state", "terraform.tfstate")
+	info, err := os.Stat(joined)
+	if err == nil {
+		err = os.Truncate(joined, info.Size()/2)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, found, err := g.RecoverGroup(context.Background(), p)
+		if told, ok := errors.AsType[*engine.Told](err); !found || !ok || !strings.Contains(told.Error(), joined) {
+			t.Errorf("recovered %v, %v", found, err)
+		}
+	}
+	for _, name := range []string{"net", "app"} {
+		if state := s.stateOf(name); state.Get("resources").Len() > 0 {
+			t.Errorf("%s has %s", name, state)
+		}
+	}
+	if unended, err := g.Unended(); err != nil || len(unended) != 1 || unended[0].Err != nil {
+		t.Errorf("journals: %+v, %v", unended, err)
+	}
+}
+
 // processesOf are the supervisors, and what they started, whose files are below a
 // directory.
 func processesOf(t *testing.T, dir string) []int {

@@ -108,7 +108,7 @@ func unended(dir, scope string, key sealed.Key) ([]engine.UnendedGroup, error) {
 	}
 	var out []engine.UnendedGroup
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), scope) {
+		if !strings.HasPrefix(e.Name(), scope) || strings.HasPrefix(e.Name(), ".") { // one that a killed write left is none
 			continue
 		}
 		path := filepath.Join(dir, e.Name())

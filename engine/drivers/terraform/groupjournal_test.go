@@ -46,8 +46,12 @@ func TestAnUnendedGroupIsFoundWhereItWasApplied(t *testing.T) {
 	if got := unended(of("repo prod", "a5")); len(got) != 1 || got[0].Err == nil || got[0].Memo != nil {
 		t.Errorf("another key finds %v", got)
 	}
-	if err := g.journal(target).remove(); err != nil {
+	begun := filepath.Join(g.journals(), "."+filepath.Base(g.journal(target).path)+".1.tmp")
+	if err := os.Rename(g.journal(target).path, begun); err != nil { // written, and killed before it was in place
 		t.Fatal(err)
+	}
+	if got, err := Unended(dir, g.key); len(got) > 0 || err != nil {
+		t.Errorf("of a write that was killed there is %v, %v", got, err)
 	}
 	if got := unended(g); len(got) > 0 {
 		t.Errorf("after its end there is %v", got)

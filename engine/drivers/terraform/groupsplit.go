@@ -34,7 +34,7 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 	if j.Joined.IsAbsent() {
 		var err error
 		if j.Joined, err = grp.readState(); err != nil {
-			return engine.GroupOutcome{}, fmt.Errorf("after the apply of the group %s, of which the states before it are in the journal %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
+			return engine.GroupOutcome{}, grp.unreadable(err)
 		}
 		j.Ended = grp.ended(end)
 		for _, secret := range secretsOf(j.Joined) { // one that the apply made was masked by nobody
@@ -49,6 +49,13 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 		return engine.GroupOutcome{}, err
 	}
 	return out, grp.finish(p, j, &out, kept)
+}
+
+// unreadable is what people are told of a joined state that can't be given back: a tool
+// that lost its power writes half of one. Every member still has the state from before,
+// and what was made since is written down there alone.
+func (grp *group) unreadable(why error) error {
+	return engine.Tell(fmt.Errorf("the state that the tool left of the group %s, in %s of the machine that applied, can't be used (%w); each member has the state from before the apply, and what was made since is to be told from that file, if from anything", grp.t.Group, grp.statePath(), why))
 }
 
 // unseen is the outcome of an apply of whose end nothing is known.
@@ -109,7 +116,7 @@ func (grp *group) readState() (digest.Value, error) {
 func (grp *group) split(ctx context.Context, p engine.PlannedGroup, j journaled) (out engine.GroupOutcome, anyKept bool, err error) {
 	parts, err := states.Split(j.Joined, j.joinable())
 	if err != nil {
-		return engine.GroupOutcome{}, false, fmt.Errorf("after the apply of the group %s, whose journal is %s: %w", grp.t.Group, grp.g.journal(p.Target).path, err)
+		return engine.GroupOutcome{}, false, grp.unreadable(err)
 	}
 	out = engine.GroupOutcome{Unknown: !j.Ended.Seen, Error: grp.readable(j.Ended.Said)}
 	for i, m := range grp.members {
