@@ -10,10 +10,10 @@ type ciCmd struct {
 	Run       ciRunCmd     `cmd:"" help:"Run one stage, as a CI job does."`
 	Tick      tickCmd      `cmd:"" help:"Judge commits by their checks and push the ci/green and ci/revoked tags due."`
 	LastGreen lastGreenCmd `cmd:"" help:"Print the newest green commit; nothing is fetched."`
-	Serve     ciServeCmd   `cmd:"" hidden:"" help:"Not built yet."`
+	Serve     ciServeCmd   `cmd:"" hidden:"" passthrough:"" help:"Not built yet."`
 }
 
-type ciServeCmd struct{}
+type ciServeCmd struct{ anything }
 
 // Run refuses.
 func (ciServeCmd) Run() error {

@@ -36,6 +36,8 @@ type commands struct {
 	Migrate    migrateCmd    `cmd:"" help:"Bring the server's database up to date, or move it to PostgreSQL."`
 	Replay     replayCmd     `cmd:"" help:"Have the server work a stored delivery off once more."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Build      buildCmd      `cmd:"" hidden:"" passthrough:"" help:"Not built yet."`
+	Workspace  workspaceCmd  `cmd:"" hidden:"" passthrough:"" help:"Not built yet."`
 }
 
 const description = "A self-hosted forge bot: what was approved is what applies.\n\n" +
