@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
@@ -145,6 +146,9 @@ func Approve(ctx context.Context, h *Host, o ApproveOptions) error {
 		return err
 	}
 	h.sayf("approved %s at %s %s in %s by %s", done.Line.PlanDigest, done.Line.Op, done.Line.Gate, done.Line.Environment, done.Line.ResolvedBy)
+	if nothing := note.CoversNothing(done.Holes, done.Members); nothing != "" {
+		h.sayf("%s", strings.TrimSpace(nothing))
+	}
 	if !done.WithDocument && documented(act.Op, act.Gate) {
 		h.warnf("%s holds no document of this plan, so the approval covers it only where it is planned exactly alike; give the plan's report with --from", o.From)
 	}

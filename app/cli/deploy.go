@@ -132,7 +132,7 @@ type deployResult struct {
 type waitingAt struct {
 	usecase.GateAnswer
 
-	Approve string `json:"approve"`
+	Approve string `json:"approve"` // "" where no approval opens it
 }
 
 // ended is a rollout that is over.
@@ -233,6 +233,9 @@ func gatesOf(e ended) []waitingAt {
 // nobody else says so. from is the directory that holds what is approved, "" where the
 // digest binds all of it.
 func approveLine(g usecase.GateAnswer, from string) string {
+	if g.Shut {
+		return ""
+	}
 	line := fmt.Sprintf("chant approve %s %s --env %s --plan %s", g.Op, g.Gate, g.Env, g.Digest)
 	if g.Member != "" {
 		line += " --member " + g.Member

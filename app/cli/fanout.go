@@ -226,9 +226,14 @@ func (h *Host) sayWaiting(out usecase.Rollout, w waitingAt) {
 		what += "; waits until " + w.ExpiresAt
 	}
 	h.progress(what)
-	h.progress("  " + w.Approve)
+	if w.Approve != "" {
+		h.progress("  " + w.Approve)
+	}
 	if w.Warning != "" {
 		h.warnf("%s", w.Warning)
 	}
-	h.stepSummary(what + "\n\n```\n" + w.Approve + "\n```")
+	if w.Approve != "" {
+		what += "\n\n```\n" + w.Approve + "\n```"
+	}
+	h.stepSummary(what)
 }

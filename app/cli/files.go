@@ -109,7 +109,7 @@ func (h *Host) conclude(o CommonOptions, out outcome) error {
 			return fmt.Errorf("writing the report: %w", err)
 		}
 	} else {
-		h.summary(out.report, o.Output)
+		h.summary(out, o.Output)
 	}
 	if code := out.report.ExitCode(); code != Done {
 		return &ExitError{Code: code}
@@ -118,7 +118,8 @@ func (h *Host) conclude(o CommonOptions, out outcome) error {
 }
 
 // summary is a report in a few lines.
-func (h *Host) summary(r report.Report, dir string) {
+func (h *Host) summary(out outcome, dir string) {
+	r, unenforced := out.report, out.note.Ask.Unenforced
 	_, said := note.Status(r)
 	message := r.Message
 	if message != "" && strings.HasSuffix(said, message) {
@@ -137,7 +138,7 @@ func (h *Host) summary(r report.Report, dir string) {
 	for _, m := range r.Members {
 		h.sayf("  %s: %s", m.Member, memberLine(m))
 	}
-	h.passes(r, dir)
+	h.passes(r, dir, unenforced)
 	if r.Green != nil && r.Status == report.Refused {
 		for _, row := range r.Green.Cover {
 			if row.Status == report.Uncovered {
@@ -154,7 +155,10 @@ func (h *Host) summary(r report.Report, dir string) {
 			}
 			h.sayf("approved by %s%s", strings.Join(r.Approval.ApprovedBy, ", "), as)
 		}
-		if r.Stage == report.Plan && r.Status == report.Planned && r.Approval.Status != report.Approved {
+		switch open := r.Stage == report.Plan && r.Status == report.Planned && r.Approval.Status != report.Approved; {
+		case open && len(unenforced) > 0:
+			h.sayf("nothing can be approved here, since this version does not enforce: %s. Take the setting out, or use a version that enforces it.", strings.Join(unenforced, "; "))
+		case open:
 			h.sayf("to approve it: %s", report.CommandLine(r.Op, r.Gate, r.Digest, "", false))
 		}
 	}

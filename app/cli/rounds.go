@@ -36,8 +36,8 @@ func (h *Host) keepPass(output string, a *usecase.Apply) error {
 }
 
 // passes prints which rounds and waves an apply came to, and what opens the one that
-// waits.
-func (h *Host) passes(r report.Report, dir string) {
+// waits, unless nothing does, which the report's message says.
+func (h *Host) passes(r report.Report, dir string, unenforced []string) {
 	for _, round := range r.Rounds {
 		h.sayf("round %d, %s:", round.Round, round.Status)
 		for _, m := range round.Members {
@@ -46,7 +46,7 @@ func (h *Host) passes(r report.Report, dir string) {
 				h.sayf("    reads %s.%s: planned with %s, now %s", read.From, read.Output, read.Planned, read.Now)
 			}
 		}
-		if round.Status == report.WaveWaiting {
+		if round.Status == report.WaveWaiting && len(unenforced) == 0 {
 			h.sayf("  to approve it: %s", changeLine(round.Op, round.Gate, round.Digest, roundDir(dir, round.Round)))
 		}
 	}
@@ -56,7 +56,7 @@ func (h *Host) passes(r report.Report, dir string) {
 			under = ", under the " + string(w.Via)
 		}
 		h.sayf("wave %d, %s%s", w.Wave, w.Status, under)
-		if w.Status == report.WaveWaiting {
+		if w.Status == report.WaveWaiting && len(unenforced) == 0 {
 			h.sayf("  to approve it: %s", changeLine(w.Op, w.Gate, w.Digest, waveDir(dir, w.Wave)))
 		}
 	}

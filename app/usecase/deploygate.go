@@ -28,6 +28,8 @@ type GateAnswer struct {
 	Reason    string `json:"reason,omitempty"` // why it is shut
 	ExpiresAt string `json:"expiresAt,omitempty"`
 	Warning   string `json:"warning,omitempty"` // of the ledger
+	// Shut: no approval opens it, for the reason given.
+	Shut bool `json:"-"`
 
 	earlier digest.Digest // the document approved, where it is another one
 }
@@ -81,7 +83,7 @@ func (a *GateAnswer) take(d gate.Decision, q question) {
 	case d.Satisfied:
 		a.Approved, a.ApprovedBy, a.ExpiresAt = true, d.ApprovedBy, ""
 	case len(d.Unenforced) > 0:
-		a.Reason = report.NotEnforcedMessage(d.Unenforced)
+		a.Reason, a.Shut = report.NotEnforcedMessage(d.Unenforced), true
 	case len(d.Refusals) > 0:
 		a.Reason = report.NotAReviewerMessage(d.Refusals)
 	case d.Mismatch != nil:

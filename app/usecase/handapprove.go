@@ -35,6 +35,9 @@ type HandApproved struct {
 	Written ledger.Written
 	// WithDocument: what was approved stands on the ledger beside the line.
 	WithDocument bool
+	// Holes are those of the document's Members that read what has no value yet.
+	Holes   []string
+	Members int
 }
 
 // ApproveByHand appends one approval. A *Refusal means that nothing was written
@@ -69,6 +72,7 @@ func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApprov
 				return nil, err
 			}
 			out.WithDocument = len(files) > 1 // the document is left out where a secret shows in it
+			out.Holes, out.Members = holesOf(in.Document)
 		}
 		if out.Line, err = gate.NewResolution(approval, lines, st.Now()); err != nil {
 			return nil, &Refusal{Message: err.Error()}

@@ -16,7 +16,7 @@ import (
 // Approved answers an approval that counted, of a plan with so many members and these
 // holes, where no reaction can be given or the approval opens less than it seems to.
 func Approved(op, gate string, d digest.Digest, holes []string, members int) string {
-	return fmt.Sprintf("Counted: plan %s is approved at %s.\n", shortDigest(d.Short()), Inline(op+" "+gate)) + coversNothing(holes, members)
+	return fmt.Sprintf("Counted: plan %s is approved at %s.\n", shortDigest(d.Short()), Inline(op+" "+gate)) + CoversNothing(holes, members)
 }
 
 // TakenBack answers a revocation that counted, where no reaction can be given.

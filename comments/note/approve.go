@@ -37,7 +37,7 @@ func approveBlock(in Input) string {
 	if needsApproval(in) && !r.Digest.IsZero() {
 		b.WriteString(in.toApprove(exactly, ApproveLine(r.Op, r.Gate, r.Digest)))
 		if in.Ask.shut() == "" {
-			b.WriteString(coversNothing(holesOf(r)))
+			b.WriteString(CoversNothing(holesOf(r)))
 		}
 		if r.Approval.Status == report.Approved && len(r.Approval.ApprovedBy) > 0 {
 			fmt.Fprintf(&b, "Approved by %s; %s missing.\n", nameList(people(r.Approval.ApprovedBy), 10), plural(missing(in), "approval"))
@@ -113,9 +113,9 @@ func holesOf(r report.Report) (holes []string, members int) {
 	return holes, len(r.Members)
 }
 
-// coversNothing says of which members an approval of the plan covers nothing, "" for
+// CoversNothing says of which members an approval of the plan covers nothing, "" for
 // none: a later plan of a hole is never covered (pr-loop §8.1).
-func coversNothing(holes []string, members int) string {
+func CoversNothing(holes []string, members int) string {
 	if len(holes) == 0 {
 		return ""
 	}

@@ -288,8 +288,8 @@ func notices(in Input) []string {
 	r := in.Report
 	var out []string
 	// A refusal for want of approval says nothing that the verdict, the table
-	// and the line to copy do not.
-	if r.Message != "" && r.Refusal != report.NotApproved {
+	// and the line to copy do not, nor one for a rule that is not enforced.
+	if r.Message != "" && r.Refusal != report.NotApproved && r.Message != report.NotEnforcedMessage(in.Ask.Unenforced) {
 		out = append(out, shortenText(r.Message, 1500))
 	}
 	if in.BaseMoved != "" {
