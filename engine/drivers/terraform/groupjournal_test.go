@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/sealed"
 )
 
@@ -82,5 +83,28 @@ func TestARunIsUnsettledUntilItsOutcomeIsNoted(t *testing.T) {
 	write(outcomeFile)
 	if UnsettledIn(dir) {
 		t.Error("an apply with an outcome is unsettled")
+	}
+}
+
+// soundness I12: a state that nobody touched is not taken for one that moved.
+func TestAStateHasOneNameHoweverItWasPulled(t *testing.T) {
+	t.Parallel()
+	name := func(serial, checks string) digest.Digest {
+		state, err := digest.Decode([]byte(`{"version":4,"serial":` + serial + `,"lineage":"l","outputs":{},"resources":[],"check_results":[` + checks + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := stateDigest(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const x, y = `{"config_addr":"var.x","objects":null}`, `{"config_addr":"var.y","objects":null}`
+	if !digest.Same(name("7", x+","+y), name("7", y+","+x)) {
+		t.Error("another order of check results is another state")
+	}
+	if digest.Same(name("7", x+","+y), name("8", x+","+y)) || digest.Same(name("7", x), name("7", y)) {
+		t.Error("another state has the name of the first")
 	}
 }

@@ -157,6 +157,9 @@ func (w *workdir) pull(ctx context.Context) (digest.Value, error) {
 
 // stateDigest names a state exactly, serial and all.
 func stateDigest(state digest.Value) (digest.Digest, error) {
+	if !state.IsAbsent() {
+		state = states.Ordered(state)
+	}
 	return digest.Of("terraform-state", digest.StringOf(state.String())) // as text: numbers are exact
 }
 

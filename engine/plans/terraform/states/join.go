@@ -43,18 +43,20 @@ func Join(members []Member) (digest.Value, error) {
 		}
 		checks = append(checks, found...)
 	}
-	joined["outputs"], joined["resources"], joined["check_results"] = digest.ObjectOf(outputs), digest.ArrayOf(resources...), results(checks)
+	joined["outputs"], joined["resources"] = digest.ObjectOf(outputs), digest.ArrayOf(resources...)
+	joined["check_results"] = results(checks)
 	lineage, err := lineageOf(joined, members)
 	joined["lineage"] = digest.StringOf(lineage)
 	return digest.ObjectOf(joined), err
 }
 
-// results are check results as terraform writes them.
+// results are check results as terraform writes them, but always in one order: a state
+// has one lineage, however it was pulled.
 func results(checks []digest.Value) digest.Value {
 	if len(checks) == 0 {
 		return digest.NullValue()
 	}
-	return digest.ArrayOf(checks...)
+	return orderedChecks(digest.ArrayOf(checks...))
 }
 
 // lineageOf is a lineage, in the form of a UUID, that follows from the members

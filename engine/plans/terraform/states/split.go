@@ -127,6 +127,17 @@ func Same(a, b digest.Value) bool {
 
 // content is what a state holds, in one order.
 func content(state digest.Value) digest.Value {
+	outputs := state.Get("outputs")
+	if outputs.IsNull() {
+		outputs = digest.ObjectOf(nil)
+	}
+	state = Ordered(state)
+	return digest.ArrayOf(outputs, state.Get("resources"), state.Get("check_results"))
+}
+
+// Ordered is a state with all it lists in one order: the tool writes the results of
+// checks in another one each time that it is asked for the same state.
+func Ordered(state digest.Value) digest.Value {
 	resources := ordered(state.Get("resources"), func(resource digest.Value) digest.Value {
 		instances := ordered(resource.Get("instances"), func(instance digest.Value) digest.Value {
 			return with(instance, map[string]digest.Value{
@@ -136,14 +147,17 @@ func content(state digest.Value) digest.Value {
 		})
 		return with(resource, map[string]digest.Value{"instances": instances})
 	})
-	checks := ordered(state.Get("check_results"), func(result digest.Value) digest.Value {
+	return with(state, map[string]digest.Value{"resources": resources, "check_results": orderedChecks(state.Get("check_results"))})
+}
+
+// orderedChecks are check results in one order.
+func orderedChecks(results digest.Value) digest.Value {
+	return ordered(results, func(result digest.Value) digest.Value {
+		if result.Get("objects").IsNull() {
+			return result
+		}
 		return with(result, map[string]digest.Value{"objects": ordered(result.Get("objects"), nil)})
 	})
-	outputs := state.Get("outputs")
-	if outputs.IsNull() {
-		outputs = digest.ObjectOf(nil)
-	}
-	return digest.ArrayOf(outputs, resources, checks)
 }
 
 // ordered is an array with its items mapped and sorted by their text.

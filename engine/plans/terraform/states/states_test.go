@@ -173,6 +173,38 @@ func TestOtherStatesJoinUnderAnotherLineage(t *testing.T) {
 	}
 }
 
+// The tool writes check results in the order of a map, another one at each pull.
+func TestAStateIsOneStateHoweverItsChecksAreOrdered(t *testing.T) {
+	t.Parallel()
+	check := func(address string, objects ...string) string {
+		var all []string
+		for _, object := range objects {
+			all = append(all, `{"object_addr":"`+object+`","status":"pass"}`)
+		}
+		return `{"object_kind":"resource","config_addr":"` + address + `","status":"pass","objects":[` + strings.Join(all, ",") + `]}`
+	}
+	const resource = `{"mode":"managed","type":"a","name":"b","instances":[{"attributes":{"n":1.0}}]}`
+	pulled := func(checks ...string) digest.Value {
+		return decode(t, strings.Replace(one(resource), `"check_results":null`, `"check_results":[`+strings.Join(checks, ",")+`]`, 1))
+	}
+	first := pulled(check("a.b", "a.b[0]", "a.b[1]"), check("output.x"), check("var.y"))
+	again := pulled(check("var.y"), check("a.b", "a.b[1]", "a.b[0]"), check("output.x"))
+	if !digest.Equal(Ordered(first), Ordered(again)) || !Same(first, again) {
+		t.Errorf("%s is not %s", Ordered(again), Ordered(first))
+	}
+	var lineages []string
+	for _, state := range []digest.Value{first, again} {
+		joined, err := Join([]Member{{ID: "m1", State: state}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lineages = append(lineages, joined.Get("lineage").String())
+	}
+	if lineages[0] != lineages[1] {
+		t.Errorf("joined under %v", lineages)
+	}
+}
+
 func TestAStateThatIsNotUnderstoodIsRefused(t *testing.T) {
 	t.Parallel()
 	good := one(`{"mode":"managed","type":"a","name":"b","provider":"provider[\"x/y/z\"]","instances":[]}`)
