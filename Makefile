@@ -12,6 +12,8 @@ TOOL = $(GO) tool -modfile=tools.mod
 # The planner of the demo and the tests: what is on PATH, else a tofu of our own.
 PLANNER := $(shell command -v terraform || command -v tofu)
 OWN_TOFU := .cache/bin/tofu
+# What the slow lane runs the planner's driver with, beside terraform.
+TOFU := $(if $(shell command -v tofu),,$(OWN_TOFU))
 # The example payloads that the decoders are tested with; those of Go modules are
 # read from the module cache.
 EXAMPLES := .tools/webhook-examples/node_modules
@@ -56,8 +58,9 @@ conformance: $(if $(PLANNER),,$(OWN_TOFU)) ## Hold every case against GitHub, Gi
 	cd app/conformance && $(GO) test -count=1 -timeout 30m
 
 .PHONY: e2e
-e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the longest journeys; the demos
+e2e: $(if $(PLANNER),,$(OWN_TOFU)) $(TOFU) $(EXAMPLES) $(GITEA) ## The slow lane: every fault by itself, on the real program; every mutant; every public example payload; a real Gitea; providers behind every wall; the planner's driver over tofu too; the longest journeys; the demos
 	$(GO) test -tags e2e -timeout 30m -run '^($(subst $(SPACE),|,$(ADDED_TESTS)))$$' $(ADDED:%=./%)
+	TEST_PLANNER=tofu $(GO) test -tags e2e -timeout 30m ./engine/drivers/terraform
 	$(GO) test -tags e2e -timeout 40m ./app/soundness ./app/demo ./app/mutants ./engine/model ./app/gitea ./webhooks/... ./forges/forgejo ./cmd/chant
 
 .PHONY: check

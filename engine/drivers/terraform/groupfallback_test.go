@@ -12,6 +12,12 @@ import (
 	"github.com/chant-bot/chant/engine"
 )
 
+// encryption is a configuration of tofu's; terraform has none.
+const encryption = `key_provider "pbkdf2" "p" { passphrase = "a passphrase that is long enough" }
+method "aes_gcm" "m" { keys = key_provider.pbkdf2.p }
+state { method = method.aes_gcm.m }
+`
+
 // Each kind of fallback that only the driver can see, on the real tool.
 func TestWhyAMemberIsPlannedOutsideItsGroup(t *testing.T) {
 	t.Parallel()
@@ -68,6 +74,14 @@ func TestWhyAMemberIsPlannedOutsideItsGroup(t *testing.T) {
 				t.Members[1].Reads, t.Members[1].After = nil, []string{"net"}
 			},
 			want: []string{"app config: it configures providers, and has to come after net"},
+		},
+		"config: an encrypted state": {
+			change: func(_ *site, t *engine.GroupTarget) {
+				for i := range t.Members {
+					t.Members[i].Target.Credentials = []string{"TF_ENCRYPTION=" + encryption}
+				}
+			},
+			want: []string{"app config: its state is encrypted", "net config: its state is encrypted"},
 		},
 		"config: two members of one directory": {
 			change: func(_ *site, t *engine.GroupTarget) { t.Members[1].Target.Root.Dir = "roots/net" },

@@ -106,8 +106,12 @@ func actAsServer(path string) error {
 	return err
 }
 
-// tool is the path of the terraform, or else the tofu, that is there.
+// tool is the path of what TEST_PLANNER names, or else of the terraform, or the tofu, that
+// is there.
 func tool() (string, error) {
+	if name := os.Getenv("TEST_PLANNER"); name != "" {
+		return osexec.LookPath(name)
+	}
 	for _, name := range []string{"terraform", "tofu"} {
 		if path, err := osexec.LookPath(name); err == nil {
 			return path, nil
@@ -123,7 +127,9 @@ func toolVersion(t *testing.T) (binary, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := osexec.Command(binary, "version", "-json").Output()
+	ask := osexec.Command(binary, "version", "-json")
+	ask.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()} // as the driver asks, without a machine's own configuration
+	out, err := ask.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
