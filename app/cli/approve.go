@@ -218,7 +218,7 @@ func Revoke(ctx context.Context, h *Host, o RevokeOptions) error {
 	}
 	// A command line acts now, whatever it acted on before at this address.
 	act.URL = o.URL
-	written, err := (&usecase.Stage{Now: h.Now}).Revoke(ctx, c.site, project.Project{Member: member}.LedgerPrefix(), act)
+	written, err := (&usecase.Stage{Now: h.Now}).Revoke(ctx, c.site, project.LedgerPrefix(member), act)
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 	a.address(t)
 	a.follow(in.Earlier)
 	if t.refusal != "" {
-		a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, report.NotGreen, report.NotGreenMessage(short(t.commit), t.refusal)
+		a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, report.NotGreen, report.NotGreenMessage(project.Short(t.commit), t.refusal)
 		return a, nil, nil
 	}
 	if t.done {

@@ -94,7 +94,7 @@ func (c *Commander) pullGates(ctx context.Context, site *Site, change engine.Cha
 		if !ok || plan.Report.Digest.IsZero() {
 			continue
 		}
-		g := gateAt{policy: policy, prefix: prefixOf(plan.Member), report: plan.Report, document: plan.Document, shown: plan.Shown, pageURL: c.planURL(plan.ID)}
+		g := gateAt{policy: policy, prefix: project.LedgerPrefix(plan.Member), report: plan.Report, document: plan.Document, shown: plan.Shown, pageURL: c.planURL(plan.ID)}
 		if policy.ReviewRules {
 			if g.rule, err = site.reviewRule(ctx, change, plan.Report.Base); err != nil {
 				return nil, err

@@ -8,12 +8,13 @@ import (
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/green"
+	"github.com/chant-bot/chant/engine/project"
 )
 
 // awaiting says what a recorded merge that no apply carries waits for: to go
 // green, or where it is, why its green commit is not applied (soundness I8).
 func (m merged) awaiting(ctx context.Context) (state, description string, err error) {
-	waits := fmt.Sprintf("waits for %s to go green", short(m.change.MergeCommit))
+	waits := fmt.Sprintf("waits for %s to go green", project.Short(m.change.MergeCommit))
 	if carried, err := m.site.greenSince(ctx, m.change.BaseBranch, m.change.MergeCommit); err != nil || !carried {
 		return note.Pending, waits, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/green"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 )
 
@@ -127,7 +128,7 @@ func furtherBack(line []git.Commit, a, b string) bool {
 // nil when there is none. Applies follow one another along the branch, so it is
 // the first at or above the merge.
 func (s *Site) appliedWith(ctx context.Context, snap *ledger.Snapshot, branch, member, env, merge string) (*record.Apply, error) {
-	prefix := prefixOf(member)
+	prefix := project.LedgerPrefix(member)
 	_, newest, err := readProgress(snap, prefix, env)
 	if err != nil || newest == nil {
 		return nil, err

@@ -26,7 +26,7 @@ func (c *Commander) unlessCounted(ctx context.Context, site *Site, comment forge
 		return answer{}, err
 	}
 	for _, op := range ops {
-		lines, err := gateLines(snap, prefixOf(memberOf(op)), op)
+		lines, err := gateLines(snap, project.LedgerPrefix(memberOf(op)), op)
 		if err != nil {
 			return answer{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -51,7 +52,7 @@ func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
 	answer := GateAnswer{Op: q.op, Gate: q.gate, Env: d.in.Env, Member: d.in.Member, Digest: q.digest}
 	policy := d.gatePolicy(q.gate)
 	query := d.query(policy, q.op, q.digest)
-	decision, waits, warning, err := decideOrWait(ctx, d.in.Site, prefixOf(d.in.Member), query, d.in.Site.approvers(policy.Env, nil), q.timeout, q.what)
+	decision, waits, warning, err := decideOrWait(ctx, d.in.Site, project.LedgerPrefix(d.in.Member), query, d.in.Site.approvers(policy.Env, nil), q.timeout, q.what)
 	if err != nil {
 		return answer, err
 	}

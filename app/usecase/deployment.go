@@ -125,7 +125,7 @@ func (d *Deployment) Runnable(names []string) error {
 	for _, name := range names {
 		c := d.components[name]
 		if c == nil {
-			return refusef("component %q is not declared at %s; declared: %s", name, short(d.in.Commit), strings.Join(d.names(), ", "))
+			return refusef("component %q is not declared at %s; declared: %s", name, project.Short(d.in.Commit), strings.Join(d.names(), ", "))
 		}
 		for _, step := range c.Steps() {
 			if step.Gate == nil && step.RootOf() == "" {

@@ -51,7 +51,7 @@ func (in RecordInput) unrecorded(ctx context.Context, b bound, env project.Env) 
 func aboveRecorded(snap *ledger.Snapshot, b bound, env project.Env, line []git.Commit) (due []git.Commit, met bool, err error) {
 	for _, c := range line {
 		for _, member := range b.projects {
-			_, found, err := snap.Read(record.MergePath(prefixOf(member), env.Name, c.SHA))
+			_, found, err := snap.Read(record.MergePath(project.LedgerPrefix(member), env.Name, c.SHA))
 			if err != nil {
 				return nil, false, err
 			}
@@ -70,7 +70,7 @@ func aboveRecorded(snap *ledger.Snapshot, b bound, env project.Env, line []git.C
 // anyRecorded tells whether the ledger holds a merge record of an env at all.
 func anyRecorded(snap *ledger.Snapshot, b bound, env project.Env) (bool, error) {
 	for _, member := range b.projects {
-		held, err := snap.List(path.Dir(path.Dir(record.MergePath(prefixOf(member), env.Name, strings.Repeat("0", 40)))))
+		held, err := snap.List(path.Dir(path.Dir(record.MergePath(project.LedgerPrefix(member), env.Name, strings.Repeat("0", 40)))))
 		if err != nil || len(held) > 0 {
 			return len(held) > 0, err
 		}
@@ -116,7 +116,7 @@ func (in RecordInput) beginning(ctx context.Context, snap *ledger.Snapshot, b bo
 func pullGates(snap *ledger.Snapshot, b bound) (map[int]bool, error) {
 	gates := map[int]bool{}
 	for _, member := range b.projects {
-		files, err := snap.List(path.Dir(gate.Path(prefixOf(member), project.OpPull(1, member))))
+		files, err := snap.List(path.Dir(gate.Path(project.LedgerPrefix(member), project.OpPull(1, member))))
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
 )
@@ -88,7 +89,7 @@ func (a *Apply) describe() string {
 	for _, m := range a.Report.Members {
 		names = append(names, m.Member)
 	}
-	return fmt.Sprintf("green commit %s: %s", short(a.Report.Head), strings.Join(names, ", "))
+	return fmt.Sprintf("green commit %s: %s", project.Short(a.Report.Head), strings.Join(names, ", "))
 }
 
 // nothingToApply records the commit as applied although nothing had to be.

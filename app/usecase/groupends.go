@@ -151,7 +151,7 @@ func (e *groupEnds) unreadable(journal string, why error) error {
 	}
 	o := e.marks.Open[i]
 	e.waits.add(o.Members, o.ID, refusef("%s is neither planned nor applied in %s: an apply of it at commit %s did not end, and its journal %s can't be read: %v. Configure the key it was written with, and it ends by itself. %s",
-		o, e.env.Name, short(o.Commit), journal, why, answerFor("that is lost", o.ID)))
+		o, e.env.Name, project.Short(o.Commit), journal, why, answerFor("that is lost", o.ID)))
 	return nil
 }
 
@@ -173,10 +173,10 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			continue // another lease's
 		}
 		if e.in.DryRun {
-			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run ends nothing, so what would be deployed after it can't be told", memo.Plan, short(memo.Commit))
+			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run ends nothing, so what would be deployed after it can't be told", memo.Plan, project.Short(memo.Commit))
 		}
 		found = true
-		e.in.say("the apply of %s at commit %s did not end; it is ended first", memo.Plan, short(memo.Commit)) // which takes as long as what lives of it
+		e.in.say("the apply of %s at commit %s did not end; it is ended first", memo.Plan, project.Short(memo.Commit)) // which takes as long as what lives of it
 		if err := e.endGroup(ctx, memo); err != nil {
 			if ctx.Err() != nil {
 				return found, ctx.Err()

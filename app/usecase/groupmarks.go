@@ -27,7 +27,7 @@ type groupsAt struct {
 }
 
 func (st *Stage) groupsOf(site *Site, member, env string) groupsAt {
-	return groupsAt{st, site, prefixOf(member), env}
+	return groupsAt{st, site, project.LedgerPrefix(member), env}
 }
 
 func readGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error) {
@@ -174,7 +174,7 @@ func (o openGroups) behind(proj project.Project, name string, m *PlannedMember) 
 func openElsewhere(o record.OpenGroup, env string) error {
 	return refusef("%s is neither planned nor applied in %s: an apply of it at commit %s%s, begun %s on %s, is not seen to have ended, and what it made is in no state. "+
 		"Its journal is %s of that machine. Start chant there again, on the same files, and it ends by itself. %s",
-		o, env, short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, answerFor("the machine or those files are gone for good", o.ID))
+		o, env, project.Short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, answerFor("the machine or those files are gone for good", o.ID))
 }
 
 // answerFor is how people go on where nothing can end a group any more.
@@ -187,5 +187,5 @@ func inRun(token string) string {
 	if token == "" {
 		return ""
 	}
-	return ", run " + short(token)
+	return ", run " + project.Short(token)
 }

@@ -44,7 +44,7 @@ type HandApproved struct {
 // and why.
 func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApproved, error) {
 	var out HandApproved
-	prefix, seen := prefixOf(in.Member), -1
+	prefix, seen := project.LedgerPrefix(in.Member), -1
 	written, err := in.Site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = HandApproved{}
 		lines, err := gateLines(snap, prefix, in.Approval.Op)
@@ -176,7 +176,7 @@ func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, ch
 		}
 	}
 	who := site.approvers(plan.Policy.Env, rule)
-	d, _, err := decide(ctx, snap, prefixOf(plan.Member), st.query(plan.Policy, plan.Report.Op, plan.Report.Digest), who)
+	d, _, err := decide(ctx, snap, project.LedgerPrefix(plan.Member), st.query(plan.Policy, plan.Report.Op, plan.Report.Digest), who)
 	if err != nil {
 		return pending, err
 	}

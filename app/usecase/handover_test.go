@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/git/gittest"
 )
 
 // What a settle read is for the plan of exactly the head it read, once, and for a
@@ -15,6 +16,10 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "example.com"}, ID: 7}
 	change := engine.Change{Number: 3, Head: "head", BaseBranch: "main"}
 	wish := PlanWish{Number: 3, Head: "head", BaseBranch: "main"}
+	remote := gittest.Bare(t)
+	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": []byte("1")}})
+	known := siteOf(t, remote)
+	gone(t, remote)
 	other := repo
 	other.ID = 8
 	fetched := make(chan struct{})
@@ -38,8 +43,8 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 			now := time.Now()
 			s := &Settler{Stage: &Stage{Now: func() time.Time { return now.Add(tt.age) }}}
 			s.toPlan.give(repo, 3, toPlan{reading: reading{change: change}, head: fetched}, now)
-			site := &Site{Repo: tt.repo}
-			if _, got := s.takePlan(t.Context(), site, tt.wish); got != tt.want || site.fetched["main"] != tt.want {
+			site := &Site{Repo: tt.repo, Clone: known.Clone}
+			if _, got := s.takePlan(t.Context(), site, tt.wish); got != tt.want || (site.FetchBranch(t.Context(), "main") == nil) != tt.want {
 				t.Errorf("taken: %v, want %v", got, tt.want)
 			}
 			if _, twice := s.takePlan(t.Context(), site, tt.wish); twice && tt.want {

@@ -1,10 +1,6 @@
 package usecase
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"testing"
 
 	"github.com/chant-bot/chant/comments/note"
@@ -72,19 +68,5 @@ func TestOnlyOnePersonOrTeamIsCalled(t *testing.T) {
 		if got, ok := onlyApprover(forge, c.in); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %q, %v; want %q", name, got, ok, c.want)
 		}
-	}
-}
-
-func TestWhatPassesIsNoWordOnThePlan(t *testing.T) {
-	t.Parallel()
-	for _, err := range []error{
-		context.DeadlineExceeded, context.Canceled, fmt.Errorf("saving: %w", &fs.PathError{Op: "write", Path: "x", Err: errors.New("no space left")}),
-	} {
-		if !passes(err) {
-			t.Errorf("%v would be recorded as the author's", err)
-		}
-	}
-	if passes(errors.New("terraform plan exited with 1")) {
-		t.Error("the planner's own word is taken for a failure of ours")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/forges"
 )
 
@@ -101,7 +102,7 @@ func (p *Poster) Status(ctx context.Context, site *Site, sha string, s forges.St
 		}
 		err = site.Forge.SetStatus(ctx, site.Repo, sha, s)
 	}
-	return p.keep(ctx, site, target, fmt.Sprintf("setting status %s on %s", s.Context, short(sha)), hash, last, 0, err)
+	return p.keep(ctx, site, target, fmt.Sprintf("setting status %s on %s", s.Context, project.Short(sha)), hash, last, 0, err)
 }
 
 // Refused tells whether the forge did not take the last status of a context.
@@ -117,7 +118,7 @@ func statusStands(ctx context.Context, site *Site, sha string, s forges.Status) 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading status %s on %s: %w", s.Context, short(sha), err)
+		return false, fmt.Errorf("reading status %s on %s: %w", s.Context, project.Short(sha), err)
 	}
 	return standing.State == s.State && standing.Description == s.Description && standing.TargetURL == s.TargetURL, nil
 }

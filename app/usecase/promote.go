@@ -47,7 +47,7 @@ func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *C
 	case t.refusal != "":
 		return nil, nil, refusef("%s; a release is made of a green commit", t.refusal)
 	case t.commit != in.Head:
-		return nil, nil, refusef("%s is to be released and %s is checked out; check out %s", short(t.commit), short(in.Head), t.commit)
+		return nil, nil, refusef("%s is to be released and %s is checked out; check out %s", project.Short(t.commit), project.Short(in.Head), t.commit)
 	}
 	a, err := st.newRelease(in, &t)
 	if err != nil || t.done {
@@ -152,11 +152,11 @@ func (a *Apply) sayRelease(d *Deployment) {
 	for _, m := range a.Report.Green.Merges {
 		switch {
 		case m.PR == nil:
-			d.say("  %s, merged by no pull request", short(m.Commit))
+			d.say("  %s, merged by no pull request", project.Short(m.Commit))
 		case len(m.ApprovedBy) > 0:
-			d.say("  %s, #%d, approved by %s", short(m.Commit), *m.PR, strings.Join(m.ApprovedBy, ", "))
+			d.say("  %s, #%d, approved by %s", project.Short(m.Commit), *m.PR, strings.Join(m.ApprovedBy, ", "))
 		default:
-			d.say("  %s, #%d", short(m.Commit), *m.PR)
+			d.say("  %s, #%d", project.Short(m.Commit), *m.PR)
 		}
 	}
 	for i, wave := range a.Set.Selection.Waves {

@@ -190,7 +190,7 @@ func (d *Deployment) askEarlier(ctx context.Context, q question, members []strin
 	if err != nil {
 		return answer, err
 	}
-	policy, prefix := d.gatePolicy(q.gate), prefixOf(d.in.Member)
+	policy, prefix := d.gatePolicy(q.gate), project.LedgerPrefix(d.in.Member)
 	who := d.in.Site.approvers(policy.Env, nil)
 	decision, _, err := decide(ctx, snap, prefix, d.query(policy, q.op, q.digest), who)
 	if err != nil || decision.Satisfied || decision.Mismatch == nil {

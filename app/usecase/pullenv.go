@@ -74,7 +74,7 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 		return nil, err
 	}
 	if len(conflicts) > 0 {
-		return nil, refusef("%s does not merge into %s: conflict in %s; merge or rebase the branch and push", short(in.Head), short(in.BaseTip), strings.Join(conflicts, ", "))
+		return nil, refusef("%s does not merge into %s: conflict in %s; merge or rebase the branch and push", project.Short(in.Head), project.Short(in.BaseTip), strings.Join(conflicts, ", "))
 	}
 	declared, err := in.declaredAtBase(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func stateOf(m *member) (string, error) {
 // writePullEnv appends one line of the environment, stamped now.
 func (st *Stage) writePullEnv(ctx context.Context, in PullEnvInput, e pullenv.Entry) error {
 	e.Timestamp = gate.Timestamp(st.Now())
-	path := pullenv.Path(prefixOf(in.Member), in.Number)
+	path := pullenv.Path(project.LedgerPrefix(in.Member), in.Number)
 	return landed(in.Site.Ledger.Update(ctx, "State of a pull request's environment", func(*ledger.Snapshot) ([]ledger.File, error) {
 		return []ledger.File{{Path: path, Content: e.Line(), Append: true}}, nil
 	}))
@@ -228,7 +228,7 @@ func readPullEnv(ctx context.Context, in PullEnvInput) ([]pullenv.Entry, int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	data, _, err := snap.Read(pullenv.Path(prefixOf(in.Member), in.Number))
+	data, _, err := snap.Read(pullenv.Path(project.LedgerPrefix(in.Member), in.Number))
 	if err != nil {
 		return nil, 0, err
 	}

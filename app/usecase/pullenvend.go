@@ -201,7 +201,7 @@ func (e *pullEnvEnd) componentOf(ctx context.Context, entry pullenv.Entry) (*pro
 	}
 	c := d.components[entry.Component]
 	if c == nil {
-		return nil, refusef("the ledger says that component %s was applied to %s from %s, which does not declare it", entry.Component, e.result.Env, short(entry.Head))
+		return nil, refusef("the ledger says that component %s was applied to %s from %s, which does not declare it", entry.Component, e.result.Env, project.Short(entry.Head))
 	}
 	return c, nil
 }
@@ -263,7 +263,7 @@ func (e *pullEnvEnd) endState(ctx context.Context, entry pullenv.Entry) error {
 		case err != nil:
 			return err
 		case state != entry.State:
-			return refusef("the state of root %s is not where it was when %s was applied; run this with the settings of that time", m.name, short(entry.Head))
+			return refusef("the state of root %s is not where it was when %s was applied; run this with the settings of that time", m.name, project.Short(entry.Head))
 		}
 		d.say("destroying %s", m.name)
 		r := &componentRun{Deployment: d, c: c}

@@ -285,7 +285,7 @@ func (r *recording) write(ctx context.Context) ([]record.Merge, error) {
 		out = nil
 		var files []ledger.File
 		for _, d := range r.drafts {
-			at := record.MergePath(prefixOf(d.member), r.policy.Env.Name, r.commit.SHA)
+			at := record.MergePath(project.LedgerPrefix(d.member), r.policy.Env.Name, r.commit.SHA)
 			if _, found, err := snap.Read(at); err != nil {
 				return nil, err
 			} else if found {
@@ -321,7 +321,7 @@ func (r *recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRe
 	if d.plan.Document == nil {
 		return m, nil
 	}
-	err := r.recordApproval(ctx, snap, prefixOf(d.member), r.policy, d.plan, who, &m)
+	err := r.recordApproval(ctx, snap, project.LedgerPrefix(d.member), r.policy, d.plan, who, &m)
 	return m, err
 }
 

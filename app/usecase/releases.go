@@ -5,13 +5,14 @@ import (
 
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/release"
 )
 
 // Releases reads the releases of an environment, and how many of its lines are not
 // understood.
 func Releases(ctx context.Context, site *Site, member, env string) ([]release.Record, int, error) {
-	path, err := release.Path(prefixOf(member), env)
+	path, err := release.Path(project.LedgerPrefix(member), env)
 	if err != nil {
 		return nil, 0, &Refusal{Message: err.Error()}
 	}
@@ -30,7 +31,7 @@ func Releases(ctx context.Context, site *Site, member, env string) ([]release.Re
 // AddRelease appends one release, stamped now. One that did not reach the remote is
 // an error: what reads it next may run elsewhere.
 func (st *Stage) AddRelease(ctx context.Context, site *Site, member string, r *release.Record) error {
-	path, err := release.Path(prefixOf(member), r.Env)
+	path, err := release.Path(project.LedgerPrefix(member), r.Env)
 	if err != nil {
 		return err
 	}

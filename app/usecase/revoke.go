@@ -77,7 +77,7 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 		return out, unlessGone(err)
 	}
 	for _, p := range d.places(at.change.BaseBranch, c.DefaultEnv) {
-		add(prefixOf(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
+		add(project.LedgerPrefix(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
 	}
 	return out, nil
 }

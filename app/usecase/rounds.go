@@ -248,9 +248,9 @@ func (ex *execution) askRound(ctx context.Context, set *PlanSet, at Opened, n in
 // what names an apply, for who approves one of its gates.
 func (a *Apply) what() string {
 	if a.Release != nil {
-		return "the release of " + short(a.Report.Head)
+		return "the release of " + project.Short(a.Report.Head)
 	}
-	return "green commit " + short(a.Report.Head)
+	return "green commit " + project.Short(a.Report.Head)
 }
 
 // askGate asks the gate of a round or a wave for a pass, and records there that it

@@ -300,7 +300,7 @@ func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change
 		ask.Excluded = slices.Concat(rule.Authors, rule.Unresolved)
 	}
 	if r.Status == report.Planned {
-		d, _, err := decide(ctx, snap, prefixOf(plan.Member), s.query(p, r.Op, r.Digest), who)
+		d, _, err := decide(ctx, snap, project.LedgerPrefix(plan.Member), s.query(p, r.Op, r.Digest), who)
 		if err != nil {
 			return note.Input{}, err
 		}

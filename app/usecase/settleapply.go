@@ -109,14 +109,14 @@ func (s *Settler) Ready(ctx context.Context, in ApplyInput, asked bool) error {
 		return err
 	}
 	if holds(unrecorded, t.commit) {
-		return refusef("%s is applied when its merge is recorded", short(t.commit))
+		return refusef("%s is applied when its merge is recorded", project.Short(t.commit))
 	}
 	if asked {
 		return nil
 	}
 	due, err := s.due(ctx, in.Site, t, in.Member)
 	if err == nil && !due {
-		return refusef("%s is not to be applied any more: an apply ended since this one was queued", short(t.commit))
+		return refusef("%s is not to be applied any more: an apply ended since this one was queued", project.Short(t.commit))
 	}
 	return err
 }

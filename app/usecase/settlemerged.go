@@ -76,7 +76,7 @@ type merged struct {
 
 // settle reports done when nothing more will happen to the pull request here.
 func (m merged) settle(ctx context.Context) (done bool, err error) {
-	data, recorded, err := m.snap.Read(record.MergePath(prefixOf(m.at.member), m.policy.Env.Name, m.change.MergeCommit))
+	data, recorded, err := m.snap.Read(record.MergePath(project.LedgerPrefix(m.at.member), m.policy.Env.Name, m.change.MergeCommit))
 	if err != nil {
 		return false, err
 	}
@@ -104,7 +104,7 @@ func (m merged) settle(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		if applied != nil {
-			return true, m.say(ctx, note.Success, "applied with "+short(applied.Commit), "")
+			return true, m.say(ctx, note.Success, "applied with "+project.Short(applied.Commit), "")
 		}
 	}
 	switch {
@@ -197,7 +197,7 @@ func (s *Settler) applyNote(p Policy, run KeptRun) note.Input {
 // applyStatus is the status of an apply, which while it runs is pending.
 func applyStatus(run KeptRun) (state, description string) {
 	if run.Status == RunRunning && run.Apply.Report.Status == report.Planned {
-		return note.Pending, fmt.Sprintf("applying %s", short(run.Apply.Report.Head))
+		return note.Pending, fmt.Sprintf("applying %s", project.Short(run.Apply.Report.Head))
 	}
 	if len(run.Apply.Open) > 0 {
 		return note.Failure, "not applied: an earlier apply of a group is not seen to have ended; the note says what to do"
@@ -319,7 +319,7 @@ func (s *Settler) showFailedRecords(ctx context.Context, site *Site, tip string,
 }
 
 func (s *Settler) showFailedRecord(ctx context.Context, site *Site, snap *ledger.Snapshot, at statusPlace, sha string) error {
-	data, found, err := snap.Read(record.MergePath(prefixOf(at.member), at.env.Name, sha))
+	data, found, err := snap.Read(record.MergePath(project.LedgerPrefix(at.member), at.env.Name, sha))
 	if err != nil || !found {
 		return err
 	}

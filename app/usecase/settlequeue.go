@@ -27,7 +27,7 @@ const inQueue = "in the merge queue: planned again once merged and green, and ap
 func (s *Settler) SettleQueue(ctx context.Context, site *Site, sha string) error {
 	changes, err := site.Forge.ChangesOfCommit(ctx, site.Repo, sha)
 	if err != nil {
-		return fmt.Errorf("reading the pull requests of the queued commit %s: %w", short(sha), err)
+		return fmt.Errorf("reading the pull requests of the queued commit %s: %w", project.Short(sha), err)
 	}
 	for _, c := range changes {
 		if c.State == engine.Open && c.Head == sha {

@@ -14,9 +14,14 @@ import (
 
 // queueForge knows one pull request and keeps what is said.
 type queueForge struct {
-	carriers
+	forges.Forge
 
-	said map[string]forges.StatusState // by context
+	change engine.Change
+	said   map[string]forges.StatusState // by context
+}
+
+func (f *queueForge) ChangesOfCommit(context.Context, engine.Repo, string) ([]engine.Change, error) {
+	return []engine.Change{f.change}, nil
 }
 
 func (f *queueForge) SetStatus(_ context.Context, _ engine.Repo, _ string, s forges.Status) error {
@@ -69,7 +74,7 @@ func TestAQueuedCommitSucceedsAtOnceAndNoPullRequestByIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			forge := &queueForge{carriers: carriers{changes: []engine.Change{c.change}}, said: map[string]forges.StatusState{}}
+			forge := &queueForge{change: c.change, said: map[string]forges.StatusState{}}
 			next := &queueNext{}
 			s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Next: next, Poster: &Poster{Posts: unsaid{}}}
 			site := siteOf(t, remote)

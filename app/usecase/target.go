@@ -67,7 +67,7 @@ func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error)
 
 // measure finds the base and the policy of a green commit.
 func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declaration *project.Declaration, counting green.Counting) error {
-	t.prefix = prefixOf(in.Member)
+	t.prefix = project.LedgerPrefix(in.Member)
 	snap, err := in.Site.snapshot(ctx)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 		return err
 	}
 	if err := record.Fence(t.commit, shas(t.line), attempt, applied, ""); err != nil {
-		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", short(t.commit), err)}
+		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", project.Short(t.commit), err)}
 	}
 	first, err := readBase(snap, t.prefix, in.Env)
 	if err == nil && applied == nil && first == nil {
@@ -95,7 +95,7 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declarat
 	t.first = applied == nil
 	t.base = baseOf(t.commit, in.Base, t.line, attempt, applied, first, counting)
 	if t.base == "" {
-		return refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", short(t.commit), in.Branch)
+		return refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", project.Short(t.commit), in.Branch)
 	}
 	t.done = applied != nil && applied.Commit == t.commit
 	atBase, err := in.Site.Declaration(ctx, t.base)
@@ -122,7 +122,7 @@ func (st *Stage) judgeAgain(ctx context.Context, site *Site, commit string, d *p
 		return "", fmt.Errorf("reading the checks of %s again: %w", commit, err)
 	}
 	if v := green.Judge(*d.Green, runs); v.State != green.Pass {
-		return fmt.Sprintf("%s has a green tag, but its checks do not pass now (phase %s)", short(commit), v.Phase), nil
+		return fmt.Sprintf("%s has a green tag, but its checks do not pass now (phase %s)", project.Short(commit), v.Phase), nil
 	}
 	return "", nil
 }
@@ -175,9 +175,9 @@ func (t *target) bind(in ApplyInput, defaultEnv string, tip, base *project.Decla
 
 func notGreen(commit, branch string, counting green.Counting) string {
 	for _, p := range counting.Problems {
-		return fmt.Sprintf("%s is not green: %s", short(commit), p)
+		return fmt.Sprintf("%s is not green: %s", project.Short(commit), p)
 	}
-	return fmt.Sprintf("%s has no counting ci/green tag on %s, or was revoked", short(commit), branch)
+	return fmt.Sprintf("%s has no counting ci/green tag on %s, or was revoked", project.Short(commit), branch)
 }
 
 // readProgress reads the attempt and the last apply of an env.
@@ -329,8 +329,3 @@ func shas(line []git.Commit) []string {
 	}
 	return out
 }
-
-func short(sha string) string { return sha[:min(12, len(sha))] }
-
-// prefixOf is the ledger prefix of a workspace member.
-func prefixOf(member string) string { return project.Project{Member: member}.LedgerPrefix() }

@@ -3,6 +3,8 @@ package usecase
 import (
 	"fmt"
 	"slices"
+
+	"github.com/chant-bot/chant/engine/project"
 )
 
 // Unplanned says that the planner failed on a merge, and that nothing tells yet
@@ -19,7 +21,7 @@ type Unplanned struct {
 }
 
 func (u *Unplanned) Error() string {
-	return fmt.Sprintf("the merge %s is not recorded: %s; record again once that can be planned, or push a commit that plans", short(u.Commit), u.Message)
+	return fmt.Sprintf("the merge %s is not recorded: %s; record again once that can be planned, or push a commit that plans", project.Short(u.Commit), u.Message)
 }
 
 // doubts are the commits that wait to be recorded, oldest first, each with the

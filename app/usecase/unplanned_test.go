@@ -3,18 +3,16 @@ package usecase
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
-	"github.com/chant-bot/chant/engine/drivers/git/gittest"
 	"github.com/chant-bot/chant/engine/report"
-	"github.com/chant-bot/chant/forges"
 )
 
 // A failure of the planner is recorded as the merge's own only when that is known
@@ -75,60 +73,6 @@ func TestAMergeThatDidNotPlanIsRecordedOnceItIsKnownWhy(t *testing.T) {
 	}
 }
 
-// heard keeps what is said of each commit.
-type heard struct {
-	forges.Forge
-
-	said map[string]string
-}
-
-func (f *heard) SetStatus(_ context.Context, _ engine.Repo, sha string, s forges.Status) error {
-	f.said[sha] = s.Description
-	return nil
-}
-
-// saidBefore remembers what was said.
-type saidBefore map[string]Post
-
-func (k saidBefore) Post(_ context.Context, _ engine.Repo, target string) (Post, bool, error) {
-	p, found := k[target]
-	return p, found, nil
-}
-
-func (k saidBefore) SavePost(_ context.Context, _ engine.Repo, target string, p Post) error {
-	k[target] = p
-	return nil
-}
-
-func (k saidBefore) ClaimPost(_ context.Context, _ engine.Repo, target string, p Post) (bool, error) {
-	if _, found := k[target]; found {
-		return false, nil
-	}
-	k[target] = p
-	return true, nil
-}
-
-func TestAMergeThatWasRecordedIsNotSaidToWaitWhileANewerOneDoes(t *testing.T) {
-	t.Parallel()
-	remote := gittest.Bare(t)
-	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"chant.workspace.json": gittest.Text(`{"name":"estate","schema":1,"minReader":"0.108.0"}`)}})
-	s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Poster: &Poster{Posts: saidBefore{}}}
-	forge := &heard{said: map[string]string{}}
-	for _, sha := range []string{"older", "older", "newer"} {
-		site := siteOf(t, remote)
-		site.Forge, site.DefaultBranch = forge, "main"
-		if err := s.Unplanned(t.Context(), site, "main", &Unplanned{Commit: sha, Message: "no answer"}, time.Unix(0, 0)); err != nil {
-			t.Fatal(err)
-		}
-		if got := forge.said[sha]; !strings.Contains(got, "no answer") {
-			t.Errorf("of %s it is said: %q", sha, got)
-		}
-	}
-	if got := forge.said["older"]; got != "the branch is recorded again" {
-		t.Errorf("of the one that is recorded it is said: %q", got)
-	}
-}
-
 // Whose failure it is, is told by its cause.
 func TestOutcomesTellTheAuthorsFaultsFromThePlanners(t *testing.T) {
 	t.Parallel()
@@ -148,5 +92,19 @@ func TestOutcomesTellTheAuthorsFaultsFromThePlanners(t *testing.T) {
 	}
 	if err := d.outcomes(&PlanSet{Members: map[string]*PlannedMember{"a": failed(ours)}}); err == nil {
 		t.Error("a failure of this machine was taken for the planner's word")
+	}
+}
+
+func TestWhatPassesIsNoWordOnThePlan(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		context.DeadlineExceeded, context.Canceled, fmt.Errorf("saving: %w", &fs.PathError{Op: "write", Path: "x", Err: errors.New("no space left")}),
+	} {
+		if !passes(err) {
+			t.Errorf("%v would be recorded as the author's", err)
+		}
+	}
+	if passes(errors.New("terraform plan exited with 1")) {
+		t.Error("the planner's own word is taken for a failure of ours")
 	}
 }

@@ -16,9 +16,12 @@ import (
 // OpPull is the op of pull request n.
 func OpPull(n int, member string) string { return withMember("pr-"+strconv.Itoa(n), member) }
 
+// Short is a commit as people and ops say it; sha has 40 to 64 hex digits.
+func Short(sha string) string { return sha[:min(12, len(sha))] }
+
 // OpGreen is the op of the green gate of a commit; sha has 40 to 64 hex digits.
 func OpGreen(sha, member string) string {
-	return withMember("green-"+sha[:min(12, len(sha))], member)
+	return withMember("green-"+Short(sha), member)
 }
 
 func withMember(op, member string) string {
@@ -107,6 +110,15 @@ func Context(stage, member, env string, withEnv bool) string {
 // SharedBranch tells whether the contexts of a branch carry the env.
 func SharedBranch(envs []Env) bool { return len(envs) > 1 }
 
+// LedgerPrefix is <L> of pr-loop §1.1: where on the ledger branch the project of a
+// workspace member, "" for the root's, keeps its files.
+func LedgerPrefix(member string) string {
+	if member == "" {
+		return ""
+	}
+	return "_members/" + member + "/"
+}
+
 // LeaseKey is the key of the lease that lets one apply of an env run at a time,
 // with the ledger prefix (pr-loop §9). Without it a member named like an env
 // would hide in that env's lease, or under it where no second ref can be.
@@ -114,5 +126,5 @@ func LeaseKey(env, member string) string {
 	if member == "" {
 		return "ci-apply/" + env
 	}
-	return fmt.Sprintf("%sci-apply/%s/%s", Project{Member: member}.LedgerPrefix(), member, env)
+	return fmt.Sprintf("%sci-apply/%s/%s", LedgerPrefix(member), member, env)
 }

@@ -24,8 +24,8 @@ func TestNamesOfAPullRequest(t *testing.T) {
 		WaveGate("release", 3):                     "release-wave-3",
 		LeaseKey("prod", ""):                       "ci-apply/prod",
 		LeaseKey("prod", "network"):                "_members/network/ci-apply/network/prod",
-		Project{}.LedgerPrefix():                   "",
-		Project{Member: "network"}.LedgerPrefix():  "_members/network/",
+		LedgerPrefix(""):                           "",
+		LedgerPrefix("network"):                    "_members/network/",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -54,15 +54,6 @@ func (s Step) inlineRoot() (Root, bool) {
 	return Root{Name: name, Dir: path.Clean(dir.Text), File: s.File, Line: dir.Line}, true
 }
 
-// LedgerPrefix is <L> of pr-loop §1.1: where on the ledger branch this project
-// keeps its files.
-func (p Project) LedgerPrefix() string {
-	if p.Member == "" {
-		return ""
-	}
-	return "_members/" + p.Member + "/"
-}
-
 // MemberOf returns the member whose directory holds a workspace-relative path,
 // the deepest one; false when only the root does.
 func (d *Declaration) MemberOf(file string) (WorkspaceMember, bool) {
