@@ -75,7 +75,7 @@ func (s *Settler) takePlan(ctx context.Context, site *Site, wish PlanWish) (read
 	case <-given.head:
 	case <-ctx.Done():
 	}
-	site.isFetched(wish.BaseBranch)
+	site.goOn(wish.BaseBranch, nil)
 	return given.reading, true
 }
 

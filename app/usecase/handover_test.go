@@ -18,7 +18,7 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 	wish := PlanWish{Number: 3, Head: "head", BaseBranch: "main"}
 	remote := gittest.Bare(t)
 	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": []byte("1")}})
-	known := siteOf(t, remote)
+	known := cloned(t, remote)
 	gone(t, remote)
 	other := repo
 	other.ID = 8

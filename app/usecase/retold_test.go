@@ -2,14 +2,28 @@ package usecase
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
+	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/forges"
 )
+
+// cloned is a site with a clone of its own of a remote, and its ledger.
+func cloned(t *testing.T, remote string) *Site {
+	t.Helper()
+	clone, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone.git"), remote, git.Auth{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clone.Close)
+	return &Site{Clone: clone, Ledger: ledger.Open(clone, time.Now)}
+}
 
 // heard keeps what is said of each commit.
 type heard struct {
@@ -51,7 +65,7 @@ func TestAMergeThatWasRecordedIsNotSaidToWaitWhileANewerOneDoes(t *testing.T) {
 	s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Poster: &Poster{Posts: saidBefore{}}}
 	forge := &heard{said: map[string]string{}}
 	for _, sha := range []string{"older", "older", "newer"} {
-		site := siteOf(t, remote)
+		site := cloned(t, remote)
 		site.Forge, site.DefaultBranch = forge, "main"
 		if err := s.Unplanned(t.Context(), site, "main", &Unplanned{Commit: sha, Message: "no answer"}, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)

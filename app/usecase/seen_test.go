@@ -22,7 +22,7 @@ func TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)
 	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": []byte("1")}})
-	known := siteOf(t, remote)
+	known := cloned(t, remote)
 	if _, err := known.Ledger.Snapshot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestHowManyFactsCameIsReadBeforeThePullRequestIs(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)
 	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": []byte("1")}})
-	site := siteOf(t, remote)
+	site := cloned(t, remote)
 	var order []string
 	site.Forge = &looked{order: &order, commented: commented{on: map[int][]string{}}}
 	said := saidBefore{noteTarget(3, project.NoteMarker("prod", "api")): Post{Hash: "said"}}

@@ -23,7 +23,7 @@ const appliesGreen = `{"name":"estate","schema":1,"minReader":"0.108.0",
 func keepMerge(t *testing.T, remote, sha, base string) {
 	t.Helper()
 	m := record.Merge{Commit: sha, Base: base, Env: "prod", Gate: "pr-apply", Status: "nothing", Approval: record.Approval{Status: "pending"}, Timestamp: "2026-11-30T10:00:00.000Z"}
-	_, err := siteOf(t, remote).Ledger.Update(t.Context(), "Merge record", func(*ledger.Snapshot) ([]ledger.File, error) {
+	_, err := cloned(t, remote).Ledger.Update(t.Context(), "Merge record", func(*ledger.Snapshot) ([]ledger.File, error) {
 		return []ledger.File{{Path: record.MergePath("", "prod", sha), Content: m.JSON()}}, nil
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func TestAGreenCommitIsNotAppliedBeforeItIsRecorded(t *testing.T) {
 	second := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": gittest.Text("2")}})
 	s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}}
 	recorded := func() error {
-		site := siteOf(t, remote) // of a stage of its own, which looks again
+		site := cloned(t, remote) // of a stage of its own, which looks again
 		return s.Ready(t.Context(), ApplyInput{Site: site, Branch: "main", Env: "prod"}, true)
 	}
 	keep := func(sha string) { keepMerge(t, remote, sha, first) }
@@ -82,7 +82,7 @@ func TestAnApplyThatIsNotDueAnyMoreIsNotMadeUnlessSomebodyAsks(t *testing.T) {
 			t.Parallel()
 			s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Facts: ended{run: KeptRun{Apply: &tt.run}}}
 			ready := func(asked bool) error {
-				return s.Ready(t.Context(), ApplyInput{Site: siteOf(t, remote), Branch: "main", Env: "prod"}, asked)
+				return s.Ready(t.Context(), ApplyInput{Site: cloned(t, remote), Branch: "main", Env: "prod"}, asked)
 			}
 			if err := ready(true); err != nil {
 				t.Errorf("asked for: %v", err)

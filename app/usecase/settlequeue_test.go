@@ -77,7 +77,7 @@ func TestAQueuedCommitSucceedsAtOnceAndNoPullRequestByIt(t *testing.T) {
 			forge := &queueForge{change: c.change, said: map[string]forges.StatusState{}}
 			next := &queueNext{}
 			s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Next: next, Poster: &Poster{Posts: unsaid{}}}
-			site := siteOf(t, remote)
+			site := cloned(t, remote)
 			site.Forge, site.DefaultBranch = forge, "main"
 			if err := s.SettleQueue(t.Context(), site, sha); err != nil {
 				t.Fatal(err)

@@ -140,10 +140,13 @@ func (s *Site) look(ctx context.Context, branch string) (both bool) {
 	return true
 }
 
-// goOn has what follows begin with a branch and a ledger that were fetched just now.
+// goOn has what follows begin with a branch that was fetched just now, and with the
+// ledger as it was read then, nil where it was not.
 func (s *Site) goOn(branch string, snap *ledger.Snapshot) {
 	s.isFetched(branch)
-	s.snap = snap
+	if snap != nil {
+		s.snap = snap
+	}
 }
 
 // tipOf fetches a branch and returns its tip. A branch that was deleted is
