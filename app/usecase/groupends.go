@@ -194,7 +194,7 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 // notGiven is what people are told of a group whose journal is here and can't be ended
 // now. Most of what keeps it from that passes or can be mended, so it is tried again.
 func notGiven(memo groupMemo, mark, why, journal string) error {
-	text := fmt.Sprintf("the apply of %s at commit %s did not end, and its members can't be given their states: %s. Its journal is %s", memo.Plan, short(memo.Commit), why, journal)
+	text := fmt.Sprintf("the apply of %s at commit %s did not end, and its members can't be given their states: %s. Its journal is %s", memo.Plan, project.Short(memo.Commit), why, journal)
 	if mark == "" {
 		return refusef("%s", text)
 	}
