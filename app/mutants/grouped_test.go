@@ -29,6 +29,10 @@ var grouped = []mutant{
 		killers: "./engine/run",
 	},
 	{
+		name: "group: taking back its start takes back what ended", file: "engine/run/step.go",
+		old: "if mate.Status == Running {\n\t\t\tmate.Status, mate.Started = Pending, 0", new: "if true {\n\t\t\tmate.Status, mate.Started = Pending, 0", killers: "./engine/run",
+	},
+	{
 		name: "group: any two components depend within a wave", file: "engine/run/group.go",
 		old: `return len(a) == 1 && len(b) == 1 && a[0].Group != "" && a[0].Group == b[0].Group`, new: "return len(a) > 0 && len(b) > 0", killers: "./engine/run",
 	},

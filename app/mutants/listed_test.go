@@ -183,6 +183,46 @@ var coverage = []mutant{
 		old: `case now.ID != then.ID && now.ID != "" && then.ID != "":`, new: "case false:", killers: "./engine/cover",
 	},
 	{
+		name: "clause 3: another planner, or into another scope", file: "engine/cover/member.go",
+		old: "case then.Planner != now.Planner || then.Lexicon != now.Lexicon || then.Scope != now.Scope:", new: "case false:", killers: "./engine/cover",
+	},
+	{
+		name: "clause 4: an equal digest under another source tells all", file: "engine/cover/member.go",
+		old: "if !exactDigest {", new: "if false {", killers: "./engine/cover",
+	},
+	{
+		name: "under another source what nobody looked at runs nothing", file: "engine/cover/member.go",
+		old: "if !known || !knownNow {", new: "if known != knownNow {", killers: "./engine/cover",
+	},
+	{
+		name: "under another source a provider that is configured alike points to the same", file: "engine/cover/member.go",
+		old: "case !now.ProviderConfig.IsZero():", new: "case false:", killers: "./engine/cover",
+	},
+	{
+		name: "under another source a hole is passed over", file: "engine/cover/member.go",
+		old: "case len(p.Member.Holes) > 0:", new: "case false:", killers: "./engine/cover",
+	},
+	{
+		name: "under another source a read left to the apply is passed over", file: "engine/cover/member.go",
+		old: "if e.Action == changeset.Read {", new: "if false {", killers: "./engine/cover",
+	},
+	{
+		name: "a hidden number among others is taken for equal", file: "engine/cover/member.go",
+		old: "exact = exact && !x.Sensitive", new: "exact = !x.Sensitive", killers: "./engine/cover",
+	},
+	{
+		name: "clause 7: another type or planner", file: "engine/cover/entry.go",
+		old: "case then.Type != now.Type || then.Lexicon != now.Lexicon || then.Planner != now.Planner:", new: "case false:", killers: "./engine/cover",
+	},
+	{
+		name: "clause 7: another scope", file: "engine/cover/entry.go",
+		old: "case now.Scope != then.Scope:", new: "case false:", killers: "./engine/cover",
+	},
+	{
+		name: "clause 7: the delete that is left writes what nobody approved", file: "engine/cover/entry.go",
+		old: "if half && now.Action == changeset.Create {", new: "if half {", killers: "./engine/cover",
+	},
+	{
 		name: "clause 8: a new action", file: "engine/cover/member.go",
 		old: "if !known[key{s.Address, s.Type, s.Trigger, s.Event}] {", new: "if false {", killers: "./engine/cover",
 	},

@@ -24,6 +24,20 @@ var resumed = []mutant{
 		old: "&& digest.Same(now.Digest, m.Digest) &&", new: "&&", killers: "./engine/resume",
 	},
 	{
+		name: "resume: under a document that another merge was approved with", file: "engine/resume/decide.go",
+		old: "now.PR == m.PR && now.Op == m.Op && now.Gate == m.Gate && ", new: "", killers: "./engine/resume",
+	},
+	{name: "resume: a promote under a gate that fell", file: "engine/resume/decide.go", old: "if _, stands := ledger.Gates[g.Op]; !stands &&", new: "if _, stands := ledger.Gates[g.Op]; !stands && false &&", killers: "./engine/resume"},
+	{name: "resume: of promote by pr-apply", file: "engine/resume/decide.go", old: "case p.Promote != (r.Promote != nil):", new: "case false:", killers: "./engine/resume"},
+	{
+		name: "resume: what applied is not planned any more", file: "engine/resume/decide.go",
+		old: "if !found {", new: "if false && !found {", killers: "./engine/resume",
+	},
+	{
+		name: "resume: other outputs are read", file: "engine/resume/decide.go",
+		old: "if len(now) != len(then) {", new: "if false {", killers: "./engine/resume",
+	},
+	{
 		name: "resume: what applied is there, unseen", file: "engine/resume/decide.go",
 		old: "if !cover.Nothing(p.Doc, m.Member, true) {", new: "if false {", killers: "./engine/resume",
 	},

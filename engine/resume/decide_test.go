@@ -1,6 +1,7 @@
 package resume
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -262,6 +263,9 @@ func TestARecordIsRefusedForEachConditionThatDoesNotHold(t *testing.T) {
 		}, "app is not covered"},
 		{"a merge of what is left was revoked", "merges", func(s *stopped) { s.ledger.Merges[0].Revoked = true }, "the approval of #2, which covered what is still to apply"},
 		{"a merge of what is left has another approved document", "merges", func(s *stopped) { s.ledger.Merges[0].Digest = hexDigest(s.t, "0") }, "the approval of #2"},
+		{"the document of a merge of what is left was approved at another pull request", "merges", func(s *stopped) { s.ledger.Merges[0].PR = 3 }, "the approval of #2"},
+		{"the document of a merge of what is left was approved at another op", "merges", func(s *stopped) { s.ledger.Merges[0].Op = "pr-2-web" }, "the approval of #2"},
+		{"the document of a merge of what is left was approved at another gate", "merges", func(s *stopped) { s.ledger.Merges[0].Gate = "release" }, "the approval of #2"},
 		{"a merge of what is left is not in the range", "merges", func(s *stopped) { s.ledger.Merges = s.ledger.Merges[1:] }, "the approval of #2"},
 		{"a record that lists no merge of what is left", "merges", func(s *stopped) {
 			s.record.PrApply.Merges = s.record.PrApply.Merges[:1]
@@ -286,6 +290,31 @@ func TestAMergeWhoseMembersAllAppliedMayBeRevoked(t *testing.T) {
 	s := stopAfterNet(t, record.ViaMerges)
 	s.ledger.Merges[1].Revoked = true
 	if _, reason := s.decide(); reason != "" {
+		t.Errorf("refused: %s", reason)
+	}
+}
+
+// Decision 15: what is left and has nothing to apply any more needs no approval.
+func TestAMemberLeftWithNothingToApplyNeedsNoApproval(t *testing.T) {
+	t.Parallel()
+	for _, via := range []string{record.ViaGate, record.ViaRelease} {
+		s := stopAfterNet(t, record.ViaGate)
+		s.record.PrApply.Via, s.ledger.Gates = via, map[string]cover.Side{"app": s.ledger.Document}
+		s.plan.Side, s.plan.Nothing = side(t, part(t, "net", "d"), part(t, "app", "e"), part(t, "db", "c", "db")), map[string]bool{"app": true}
+		s.plan.Sources["app"] = "other" // so that only an equal plan is covered
+		covered, reason := s.record.Accept(s.plan, s.ledger)
+		if i := slices.IndexFunc(covered.Members, func(v cover.Verdict) bool { return v.Member == "app" }); reason != "" || covered.Members[i].Status != cover.NothingToDo {
+			t.Errorf("via %s: %q, %+v", via, reason, covered)
+		}
+	}
+}
+
+// Nor does the gate of a component that applied whole have to stand.
+func TestAGateWhoseComponentAppliedMayHaveFallen(t *testing.T) {
+	t.Parallel()
+	s := stopAfterNet(t, record.ViaRelease)
+	s.record.PrApply.Gates = []Gate{{Op: "net", Gate: "go-live", Digest: s.record.PrApply.Digest}}
+	if _, reason := s.record.Accept(s.plan, s.ledger); reason != "" {
 		t.Errorf("refused: %s", reason)
 	}
 }

@@ -110,11 +110,29 @@ func TestAGroupThatNeverBeganStartsAgain(t *testing.T) {
 	next(t, s, "net", "app")
 }
 
+// Of a group of which one ended, only what still runs is taken back: what applied is not
+// started again from its old plan (soundness I6).
+func TestWhatEndedOfAGroupIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	s := grouped(t)
+	finish(t, s, "docs", Outcome{})
+	if err := s.Start("net"); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s, "net", Outcome{})
+	if err := s.NotStarted("app"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, s, "", map[string]Status{"net": Applied, "app": Pending})
+	next(t, s, "app")
+}
+
 func TestOnlyAGroupDependsWithinItsWave(t *testing.T) {
 	t.Parallel()
 	for name, units := range map[string][]Unit{
 		"without a group":            {{Member: "net", Component: "net"}, {Member: "app", Component: "app"}},
 		"of two groups":              {{Member: "net", Component: "net", Group: "a"}, {Member: "app", Component: "app", Group: "b"}},
+		"on more than the grouped":   {{Member: "net", Component: "net", Group: "a"}, {Member: "more", Component: "net", Group: "a"}, {Member: "app", Component: "app", Group: "a"}},
 		"with more than the grouped": {{Member: "net", Component: "net", Group: "a"}, {Member: "app", Component: "app", Group: "a"}, {Member: "more", Component: "app"}},
 	} {
 		_, err := New(Config{Waves: [][]string{{"app", "net"}}, DependsOn: map[string][]string{"app": {"net"}}, Units: units})

@@ -167,3 +167,33 @@ func checkPasses(t *rapid.T, p Passes, well map[string]bool) {
 		t.Fatalf("complete %v, ended %s, all ended well %v", p.Complete(), result, complete)
 	}
 }
+
+func TestOnlyWhatIsHeldFailsWithoutRunning(t *testing.T) {
+	t.Parallel()
+	s := diamond(t)
+	finish(t, s, "net", Outcome{})
+	p := Passes{s}
+	for _, member := range []string{"net", "app", "nobody"} { // applied, pending, unknown
+		p.FailHeld(member, "boom")
+	}
+	want(t, s, "", map[string]Status{"net": Applied, "app": Pending})
+	if (Passes{}).Complete() {
+		t.Error("an apply that has not started is complete")
+	}
+}
+
+func TestWhatIsHeldMayBeHeldBackAgainAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := diamond(t)
+	for range 2 {
+		if err := s.HoldBack("app", nil); err != nil {
+			t.Error(err)
+		}
+	}
+	finish(t, s, "net", Outcome{})
+	for _, member := range []string{"net", "nobody"} {
+		if err := s.HoldBack(member, nil); err == nil {
+			t.Errorf("%s is held back", member)
+		}
+	}
+}
