@@ -324,7 +324,7 @@ func (p *play) quote(pr *forgetest.Pull) {
 		switch title, opens := strings.CutPrefix(line, "<details><summary>"); {
 		case opens:
 			title = strings.TrimSuffix(title, "</summary>")
-			shown, folded = strings.HasPrefix(title, "Not planned as one group"), true
+			shown, folded = strings.HasPrefix(title, "Planned by themselves"), true
 			fmt.Fprintf(p.Out, "    | + %s\n", title)
 		case line == "</details>":
 			shown = false

@@ -44,7 +44,9 @@ func TestOnlyOnePersonOrTeamIsCalled(t *testing.T) {
 	forge := engine.Instance{Kind: engine.GitHub, Host: "github.com"}
 	waiting := report.Report{Status: report.Planned, Approval: report.Approval{Status: report.Pending}}
 	approved := waiting
-	approved.Approval.Status = report.Approved
+	approved.Approval = report.Approval{Status: report.Approved, ApprovedBy: []string{"github:dana"}}
+	round := report.Report{Status: report.Waiting, Rounds: []report.Round{{Round: 2, Status: report.WaveWaiting}}}
+	over := report.Report{Status: report.Applied, Rounds: []report.Round{{Round: 2, Status: report.WaveApplied}}}
 	refused := report.Report{Status: report.Refused, Refusal: report.NotApproved}
 	notGreen := report.Report{Status: report.Refused, Refusal: report.NotGreen}
 	ask := func(approvers ...string) note.Ask { return note.Ask{Approvers: approvers} }
@@ -55,6 +57,8 @@ func TestOnlyOnePersonOrTeamIsCalled(t *testing.T) {
 		"one person":                   {note.Input{Report: waiting, Ask: ask("github:dana")}, "dana"},
 		"one team":                     {note.Input{Report: waiting, Ask: ask("github:@org/platform")}, "org/platform"},
 		"one person at the green gate": {note.Input{Report: refused, Ask: ask("github:dana")}, "dana"},
+		"one person at a round":        {note.Input{Report: round, Ask: ask("github:dana")}, "dana"},
+		"a round that is over":         {note.Input{Report: over, Ask: ask("github:dana")}, ""},
 		"two":                          {note.Input{Report: waiting, Ask: ask("github:dana", "github:@org/platform")}, ""},
 		"anybody":                      {note.Input{Report: waiting}, ""},
 		"approved already":             {note.Input{Report: approved, Ask: ask("github:dana")}, ""},

@@ -11,7 +11,6 @@ import (
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/project"
-	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/forges"
 )
 
@@ -81,27 +80,22 @@ func (s *Settler) tell(ctx context.Context, site *Site, change engine.Change, at
 // approve: edits of the note notify nobody. Once for a plan, and only where the
 // env names exactly one.
 func (s *Settler) callFor(ctx context.Context, site *Site, number int, in note.Input) error {
-	r := in.Report
 	who, ok := onlyApprover(site.Repo.Instance, in)
-	if !ok || r.Digest.IsZero() {
+	op, gate, d, asks := note.AskedFor(in)
+	if !ok || !asks || d.IsZero() {
 		return nil
 	}
-	marker := fmt.Sprintf("<!-- chant-call:%s:%s:%s:%s -->", r.Op, r.Gate, r.Env, r.Digest.Hex())
+	marker := fmt.Sprintf("<!-- chant-call:%s:%s:%s:%s -->", op, gate, in.Report.Env, d.Hex())
 	return s.Poster.Once(ctx, site, number, marker, note.ActNow(in, who, in.RunURL))
 }
 
 // onlyApprover is who alone can open the gate the note asks at: a login, or
 // org/team.
 func onlyApprover(forge engine.Instance, in note.Input) (string, bool) {
-	r := in.Report
-	waits := r.Status == report.Planned && !in.NothingDue || r.Status == report.Refused && (r.Refusal == report.NotApproved || r.Refusal == report.PlanChanged)
-	if !waits || r.Approval.Status == report.Approved || len(in.Ask.Unenforced) > 0 || len(in.Ask.Approvers) != 1 {
+	if _, _, _, asks := note.AskedFor(in); !asks || len(in.Ask.Approvers) != 1 {
 		return "", false
 	}
 	who := in.Ask.Approvers[0]
-	if slices.Contains(in.Ask.Excluded, who) {
-		return "", false // wrote the change, so nobody can
-	}
 	if org, team, ok := forge.Team(who); ok {
 		return org + "/" + team, true
 	}

@@ -36,10 +36,19 @@ func Withheld(op, gate, what string) string {
 // writes. noteURL may be empty.
 func ActNow(in Input, who, noteURL string) string {
 	r := in.Report
-	t := changes.Count(r.ChangeSet)
+	what, doc := "plan "+Inline(r.Digest.Short()), r.ChangeSet
+	if a, ok := waitingAt(r); ok {
+		what, doc = a.name+", plan "+Inline(a.digest.Short())+",", nil
+		if plan, known := in.askedAt(a.gate, a.digest); known {
+			doc = plan.ChangeSet
+		}
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: plan %s for %s waits for your approval: %d to destroy, %d to replace, %d to create, %d to update.",
-		Mention(who), Inline(r.Digest.Short()), Inline(r.Env), t.Delete, t.Replace, t.Create, t.Update)
+	fmt.Fprintf(&b, "%s: %s for %s waits for your approval", Mention(who), what, Inline(r.Env))
+	if t := changes.Count(doc); doc != nil {
+		fmt.Fprintf(&b, ": %d to destroy, %d to replace, %d to create, %d to update", t.Delete, t.Replace, t.Create, t.Update)
+	}
+	b.WriteString(".")
 	if l := link("The note", noteURL); l != "" {
 		b.WriteString(" " + l + " has the plan and the line to copy.")
 	}

@@ -18,6 +18,20 @@ func ApproveLine(op, gate string, d digest.Digest) string {
 	return report.CommentLine(op, gate, d)
 }
 
+// AskedFor is what the note asks an approval of: the plan, or the round or wave that
+// waits; false for nothing, and where no approval would count.
+func AskedFor(in Input) (op, gate string, d digest.Digest, ok bool) {
+	r := in.Report
+	if in.Ask.shut() != "" {
+		return "", "", d, false
+	}
+	if needsApproval(in) {
+		return r.Op, r.Gate, r.Digest, true
+	}
+	a, ok := waitingAt(r)
+	return a.op, a.gate, a.digest, ok
+}
+
 // needsApproval reports whether the report's own digest is to be approved.
 func needsApproval(in Input) bool {
 	r := in.Report

@@ -176,7 +176,7 @@ func article(a changeset.Action) string {
 func fallbacks(in Input) foldedPart {
 	all := in.Report.Fallbacks
 	return foldedPart{
-		summary: "Not planned as one group, " + plural(len(all), "component"),
+		summary: "Planned by themselves, in no group, " + plural(len(all), "component"),
 		noun:    "grouping reason",
 		n:       len(all),
 		block: func(i int) string {

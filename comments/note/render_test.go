@@ -211,6 +211,9 @@ func TestAnswersReadAsRecorded(t *testing.T) {
 	golden(t, "approved", Approved("pr-12", "pr-apply", digestOf(t, "9b1f"), nil, 2)+
 		Approved("pr-12", "pr-apply", digestOf(t, "9b1f"), []string{"app"}, 2)+Approved("pr-12", "pr-apply", digestOf(t, "9b1f"), []string{"app"}, 1))
 	golden(t, "act-now", ActNow(in, "org/platform", "https://forge.example/acme/infra/pull/12#issuecomment-1"))
+	round := greenApply(t)
+	inRound(t, &round, report.WaveWaiting)
+	golden(t, "act-now-at-a-round", ActNow(round, "org/platform", ""))
 	golden(t, "short", Short(in, 65536))
 	golden(t, "explain-not-green", NotGreen("4053a471dcec4955540d7df18b70a80ebcb37b66", green.Waits{
 		Failed: []string{"lint"}, Running: []string{"ci / build (push)"}, Missing: []string{"unit"}, Others: []string{"unit (push)", "`x` @alice"},

@@ -132,7 +132,7 @@ func refusedStatus(r report.Report) (state, description string) {
 			uncovered += one(c.Status == report.Uncovered)
 			due += one(c.Status != report.NothingDue)
 		}
-		return Pending, fmt.Sprintf("waits: %d of %s not covered%s", uncovered, plural(due, "member"), planSuffix(r))
+		return Pending, fmt.Sprintf("waits: %d of %s not covered, approval at %s%s", uncovered, plural(due, "member"), r.Op, planSuffix(r))
 	case report.PlanChanged:
 		s := "refused: the plan changed after review"
 		if r.Approval.Approved != nil {

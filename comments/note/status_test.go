@@ -59,7 +59,7 @@ func TestStatusesSayTheDecisionFirst(t *testing.T) {
 func TestAnUncoveredGreenApplyCountsMembersInItsStatus(t *testing.T) {
 	t.Parallel()
 	state, description := Status(greenApply(t).Report)
-	if state != Pending || description != "waits: 2 of 3 members not covered, plan 9b1f04c2a7d3" {
+	if state != Pending || description != "waits: 2 of 3 members not covered, approval at green-1a2b3c4d5e6f, plan 9b1f04c2a7d3" {
 		t.Errorf("%s %q", state, description)
 	}
 }

@@ -71,7 +71,7 @@ func (g *grouping) wouldBe(c *project.Component) string {
 func (g *grouping) ownReason(i int) (Refusal, bool) {
 	c := g.components[i]
 	if n := len(c.Steps()); n != 1 {
-		return Refusal{report.FallbackSteps, fmt.Sprintf("it has %d steps, gates counted, and a member of a group has one", n)}, true
+		return Refusal{report.FallbackSteps, fmt.Sprintf("it has %d steps, a gate being one, and only what has a single step is planned together with others", n)}, true
 	}
 	if g.in.Live[c.Name] {
 		return Refusal{report.FallbackLive, "it is planned against the live system and keeps no state that could be joined"}, true
