@@ -113,10 +113,8 @@ type Change struct {
 	Repo        Repo
 	Number      int
 	Title       string
-	URL         string
 	Head        string // sha of the head commit
 	HeadBranch  string
-	Base        string // sha of the base branch's tip as the forge last saw it
 	BaseBranch  string
 	Author      Actor
 	FirstTimer  bool // the author has no merged pull request here yet, where the forge says so unasked

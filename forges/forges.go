@@ -157,7 +157,6 @@ type Statuses interface {
 type Note struct {
 	ID   int64
 	Body string
-	URL  string
 }
 
 // Notes writes our notes. FindNote pages through the comments and returns the
@@ -178,7 +177,6 @@ type Comment struct {
 	CreatedAt time.Time
 	Edited    bool
 	ViaApp    bool // written through an app rather than by hand
-	Commit    string
 }
 
 // Reaction is an answer without words.

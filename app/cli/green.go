@@ -286,7 +286,7 @@ func (c *checkout) newestGreen(ctx context.Context, line []git.Commit) (*lastGre
 	}
 	tags := make([]green.Tag, 0, len(refs))
 	for _, r := range refs {
-		tags = append(tags, green.Tag{Name: r.Name, Commit: r.Commit, Annotated: r.Annotated})
+		tags = append(tags, green.Tag{Name: r.Name, Commit: r.Commit})
 	}
 	shas := make([]string, 0, len(line))
 	for _, commit := range line {

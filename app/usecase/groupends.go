@@ -50,8 +50,8 @@ type groupEnds struct {
 	in      ApplyInput
 	env     project.Env
 	proj    project.Project // whose members are to be planned
-	grouper engine.Grouper // nil for a driver that applies no groups
-	from    madeFrom       // nil: what the commit declares
+	grouper engine.Grouper  // nil for a driver that applies no groups
+	from    madeFrom        // nil: what the commit declares
 	marks   record.Groups
 	waits   openGroups
 }

@@ -83,7 +83,7 @@ func (s *Site) greenTags(ctx context.Context) ([]green.Tag, error) {
 	}
 	tags := make([]green.Tag, 0, len(refs))
 	for _, r := range refs {
-		tags = append(tags, green.Tag{Name: r.Name, Commit: r.Commit, Annotated: r.Annotated})
+		tags = append(tags, green.Tag{Name: r.Name, Commit: r.Commit})
 	}
 	return tags, nil
 }

@@ -14,13 +14,12 @@ import (
 // CheckRun is one run of a check, or what a forge without check runs offers in
 // its place: a job or a commit status.
 type CheckRun struct {
-	ID          int64  // larger is later, among runs of one name
-	Name        string // as patterns of ci.green match it
-	Status      string // "completed", or anything else while it is not
-	Conclusion  string // "success", "skipped", "failure" ...; empty while running
-	URL         string // page for people
-	Source      string // who says so, where the forge tells who speaks for CI
-	CompletedAt string // RFC 3339, empty while running
+	ID         int64  // larger is later, among runs of one name
+	Name       string // as patterns of ci.green match it
+	Status     string // "completed", or anything else while it is not
+	Conclusion string // "success", "skipped", "failure" ...; empty while running
+	URL        string // page for people
+	Source     string // who says so, where the forge tells who speaks for CI
 }
 
 // State is the verdict on a run, a phase or a commit.

@@ -20,9 +20,8 @@ const (
 
 // Tag is one tag of the repository.
 type Tag struct {
-	Name      string // without refs/tags/
-	Commit    string // the commit it peels to; empty when it peels to none
-	Annotated bool
+	Name   string // without refs/tags/
+	Commit string // the commit it peels to; empty when it peels to none
 }
 
 // TagDue is a tag to make and push. Existing tags are never moved.

@@ -17,7 +17,7 @@ var (
 )
 
 func greenTag(named, peeled string) Tag {
-	return Tag{Name: GreenPrefix + named, Commit: peeled, Annotated: true}
+	return Tag{Name: GreenPrefix + named, Commit: peeled}
 }
 func revokedTag(named string) Tag { return Tag{Name: RevokedPrefix + named, Commit: named} }
 

@@ -64,7 +64,7 @@ func (w *world) move() {
 		if rapid.Bool().Draw(w.t, "goes through") {
 			w.approve(w.pulls[len(w.pulls)-1].note)
 			w.merge(len(w.pulls) - 1)
-			w.tags = append(w.tags, green.Tag{Name: green.GreenPrefix + w.line[len(w.line)-1].sha, Commit: w.line[len(w.line)-1].sha, Annotated: true})
+			w.tags = append(w.tags, green.Tag{Name: green.GreenPrefix + w.line[len(w.line)-1].sha, Commit: w.line[len(w.line)-1].sha})
 		}
 	case move == 1 && len(w.pulls) > 0:
 		w.show(rapid.SampledFrom(w.pulls).Draw(w.t, "planned again"))

@@ -159,7 +159,7 @@ func (w *world) tag() {
 			return // never moved
 		}
 	}
-	w.tags = append(w.tags, green.Tag{Name: name, Commit: peels, Annotated: true})
+	w.tags = append(w.tags, green.Tag{Name: name, Commit: peels})
 }
 
 // drift changes what stands, behind everybody's back.

@@ -96,8 +96,8 @@ func (c *Conn) changes(pulls []*gitea.PullRequest) []engine.Change {
 
 func (c *Conn) change(p *gitea.PullRequest) engine.Change {
 	change := engine.Change{
-		Repo: c.repo(p.Base.Repository), Number: int(p.Index), Title: p.Title, URL: p.HTMLURL,
-		Base: p.Base.Sha, BaseBranch: p.Base.Ref, Author: actor(p.Poster), Draft: p.Draft, State: engine.Open,
+		Repo: c.repo(p.Base.Repository), Number: int(p.Index), Title: p.Title,
+		BaseBranch: p.Base.Ref, Author: actor(p.Poster), Draft: p.Draft, State: engine.Open,
 		Fork: foreign(p.Base, p.Head),
 	}
 	if p.Head != nil {

@@ -80,7 +80,7 @@ func issueComment(raw *gitea.Comment, number int) forges.Comment {
 func reviewBody(raw *gitea.PullReview, number int) forges.Comment {
 	return forges.Comment{
 		Ref: engine.CommentRef{Kind: engine.Review, ID: raw.ID, Number: number}, Author: actor(raw.Reviewer),
-		Body: raw.Body, URL: raw.HTMLURL, CreatedAt: raw.Submitted, Commit: raw.CommitID,
+		Body: raw.Body, URL: raw.HTMLURL, CreatedAt: raw.Submitted,
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *Conn) inReviews(ctx context.Context, repo engine.Repo, number int, revi
 		for _, found := range raw {
 			all = append(all, forges.Comment{
 				Ref: engine.CommentRef{Kind: engine.ReviewComment, ID: found.ID, Number: number}, Author: actor(found.Reviewer),
-				Body: found.Body, URL: found.HTMLURL, CreatedAt: found.Created, Edited: !found.Updated.Equal(found.Created), Commit: found.CommitID,
+				Body: found.Body, URL: found.HTMLURL, CreatedAt: found.Created, Edited: !found.Updated.Equal(found.Created),
 			})
 		}
 	}

@@ -3,7 +3,6 @@ package forgejo
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"code.gitea.io/sdk/gitea"
 
@@ -56,9 +55,7 @@ func checkRun(s *gitea.Status, link string) green.CheckRun {
 	}
 	if s.State == gitea.StatusPending {
 		run.Status, run.Conclusion = "in_progress", ""
-		return run
 	}
-	run.CompletedAt = s.Updated.UTC().Format(time.RFC3339)
 	return run
 }
 

@@ -88,8 +88,8 @@ func TestAChangeIsReadAsItStands(t *testing.T) {
 			w := newWorld(t, start)
 			p := w.pull(t, "topic")
 			want := engine.Change{
-				Repo: w.key, Number: 1, Title: "Change topic", URL: p.URL(), Head: p.Head(), HeadBranch: "topic",
-				Base: must(w.repo.Head("main"))(t), BaseBranch: "main", State: engine.Open,
+				Repo: w.key, Number: 1, Title: "Change topic", Head: p.Head(), HeadBranch: "topic",
+				BaseBranch: "main", State: engine.Open,
 				Author: engine.Actor{ID: w.alice.ID, Login: "alice"},
 			}
 			if diff := cmp.Diff(want, w.change(t, p)); diff != "" {

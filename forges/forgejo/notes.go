@@ -36,7 +36,7 @@ func (c *Conn) FindNote(ctx context.Context, repo engine.Repo, number int, marke
 	return forges.Note{}, fmt.Errorf("finding our note on %s#%d: %w", repo.FullName(), number, forges.ErrNotFound)
 }
 
-func note(c *gitea.Comment) forges.Note { return forges.Note{ID: c.ID, Body: c.Body, URL: c.HTMLURL} }
+func note(c *gitea.Comment) forges.Note { return forges.Note{ID: c.ID, Body: c.Body} }
 
 // CreateNote comments on a pull request.
 func (c *Conn) CreateNote(ctx context.Context, repo engine.Repo, number int, body string) (forges.Note, error) {

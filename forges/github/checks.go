@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	gogithub "github.com/google/go-github/v62/github"
 
@@ -46,14 +45,10 @@ func (c *Conn) CheckRuns(ctx context.Context, repo engine.Repo, sha string) ([]g
 }
 
 func checkRun(r *gogithub.CheckRun) green.CheckRun {
-	run := green.CheckRun{
+	return green.CheckRun{
 		ID: r.GetID(), Name: r.GetName(), Status: r.GetStatus(), Conclusion: r.GetConclusion(), URL: r.GetHTMLURL(),
 		Source: strconv.FormatInt(r.GetApp().GetID(), 10),
 	}
-	if at := r.GetCompletedAt(); !at.IsZero() {
-		run.CompletedAt = at.UTC().Format(time.RFC3339)
-	}
-	return run
 }
 
 // SetStatus writes a commit status.

@@ -19,21 +19,20 @@ import (
 // rawComment is a comment or review of any kind, decoded by hand: go-github
 // drops performed_via_github_app.
 type rawComment struct {
-	ID               int64              `json:"id"`
-	NodeID           string             `json:"node_id"`
-	User             *gogithub.User     `json:"user"`
-	Body             string             `json:"body"`
-	HTMLURL          string             `json:"html_url"`
-	State            string             `json:"state"`
-	CreatedAt        gogithub.Timestamp `json:"created_at"`
-	UpdatedAt        gogithub.Timestamp `json:"updated_at"`
-	SubmittedAt      gogithub.Timestamp `json:"submitted_at"`
-	CommitID         string             `json:"commit_id"`
-	OriginalCommitID string             `json:"original_commit_id"`
-	IssueURL         string             `json:"issue_url"`
-	PullRequestURL   string             `json:"pull_request_url"`
-	InReplyTo        int64              `json:"in_reply_to_id"`
-	ViaApp           *struct {
+	ID             int64              `json:"id"`
+	NodeID         string             `json:"node_id"`
+	User           *gogithub.User     `json:"user"`
+	Body           string             `json:"body"`
+	HTMLURL        string             `json:"html_url"`
+	State          string             `json:"state"`
+	CreatedAt      gogithub.Timestamp `json:"created_at"`
+	UpdatedAt      gogithub.Timestamp `json:"updated_at"`
+	SubmittedAt    gogithub.Timestamp `json:"submitted_at"`
+	CommitID       string             `json:"commit_id"`
+	IssueURL       string             `json:"issue_url"`
+	PullRequestURL string             `json:"pull_request_url"`
+	InReplyTo      int64              `json:"in_reply_to_id"`
+	ViaApp         *struct {
 		ID int64 `json:"id"`
 	} `json:"performed_via_github_app"`
 }
@@ -186,7 +185,7 @@ func (c *Conn) comments(ctx context.Context, kind engine.CommentKind, raw []rawC
 	for _, r := range raw {
 		comment := forges.Comment{
 			Ref: engine.CommentRef{Kind: kind, ID: r.ID, Number: r.number()}, Author: actor(r.User), Body: r.Body, URL: r.HTMLURL,
-			CreatedAt: r.CreatedAt.Time, Edited: edited[r.NodeID], ViaApp: r.ViaApp != nil, Commit: cmp.Or(r.OriginalCommitID, r.CommitID),
+			CreatedAt: r.CreatedAt.Time, Edited: edited[r.NodeID], ViaApp: r.ViaApp != nil,
 		}
 		if kind == engine.Review {
 			comment.CreatedAt = r.SubmittedAt.Time

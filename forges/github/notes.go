@@ -37,7 +37,7 @@ func (c *Conn) own(ctx context.Context, comments []rawComment, marker, what stri
 	}
 	for _, found := range comments {
 		if actor(found.User).ID == self.ID && strings.HasPrefix(found.Body, marker) {
-			return forges.Note{ID: found.ID, Body: found.Body, URL: found.HTMLURL}, nil
+			return forges.Note{ID: found.ID, Body: found.Body}, nil
 		}
 	}
 	return forges.Note{}, fmt.Errorf("%s: %w", what, forges.ErrNotFound)
@@ -74,5 +74,5 @@ func (c *Conn) write(ctx context.Context, r request) (forges.Note, error) {
 	if _, err := c.do(ctx, r, &made); err != nil {
 		return forges.Note{}, err
 	}
-	return forges.Note{ID: made.ID, Body: made.Body, URL: made.HTMLURL}, written(r.what, made.ID)
+	return forges.Note{ID: made.ID, Body: made.Body}, written(r.what, made.ID)
 }

@@ -120,16 +120,12 @@ func (c *Conn) replyOnCommit(ctx context.Context, repo engine.Repo, ref engine.C
 	if err != nil {
 		return forges.Note{}, err
 	}
-	page, err := c.page(ctx, repo, "commit/%s", ref.Commit)
-	if err != nil {
-		return forges.Note{}, err
-	}
 	made, err := answered[*gogitlab.Note](what, needsRead)(c.client.Discussions.AddCommitDiscussionNote(pid, ref.Commit, thread,
 		&gogitlab.AddCommitDiscussionNoteOptions{Body: &body}, with(ctx)))
 	if err != nil {
 		return forges.Note{}, err
 	}
-	return note(made, page), written(what, made.ID)
+	return forges.Note{ID: made.ID, Body: made.Body}, written(what, made.ID)
 }
 
 // threadOf is the discussion a note stands in: a note does not name its own
@@ -153,9 +149,5 @@ func (c *Conn) FindReply(ctx context.Context, repo engine.Repo, ref engine.Comme
 	if err != nil {
 		return forges.Note{}, err
 	}
-	page, err := c.page(ctx, repo, "commit/%s", ref.Commit)
-	if err != nil {
-		return forges.Note{}, err
-	}
-	return c.own(ctx, notesIn(discussions), marker, page, fmt.Sprintf("finding our reply to %s %d", ref.Kind, ref.ID))
+	return c.own(ctx, notesIn(discussions), marker, fmt.Sprintf("finding our reply to %s %d", ref.Kind, ref.ID))
 }

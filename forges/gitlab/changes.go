@@ -18,7 +18,7 @@ func (c *Conn) Change(ctx context.Context, repo engine.Repo, number int) (engine
 		return engine.Change{}, err
 	}
 	change := c.change(repo, &mr.BasicMergeRequest)
-	change.Base, change.FirstTimer = mr.DiffRefs.StartSha, mr.FirstContribution
+	change.FirstTimer = mr.FirstContribution
 	change.Author.Bot, err = c.isBot(ctx, change.Author.ID)
 	return change, err
 }
@@ -92,7 +92,7 @@ func (c *Conn) changes(repo engine.Repo, found []*gogitlab.BasicMergeRequest) []
 // change maps a merge request, from a list or alone.
 func (c *Conn) change(repo engine.Repo, mr *gogitlab.BasicMergeRequest) engine.Change {
 	change := engine.Change{
-		Repo: c.target(repo, mr), Number: int(mr.IID), Title: mr.Title, URL: mr.WebURL,
+		Repo: c.target(repo, mr), Number: int(mr.IID), Title: mr.Title,
 		Head: mr.SHA, HeadBranch: mr.SourceBranch, BaseBranch: mr.TargetBranch,
 		Author: actor(mr.Author), Draft: mr.Draft, State: engine.Open,
 		// A deleted fork leaves no source project.

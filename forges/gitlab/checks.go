@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	gogitlab "gitlab.com/gitlab-org/api/client-go"
 
@@ -47,9 +46,6 @@ func (c *Conn) CheckRuns(ctx context.Context, repo engine.Repo, sha string) ([]g
 func checkRun(s *gogitlab.CommitStatus) green.CheckRun {
 	run := green.CheckRun{ID: s.ID, Name: s.Name, URL: s.TargetURL}
 	run.Status, run.Conclusion = conclusion(s.Status)
-	if s.FinishedAt != nil && run.Conclusion != "" {
-		run.CompletedAt = s.FinishedAt.UTC().Format(time.RFC3339)
-	}
 	return run
 }
 

@@ -21,7 +21,7 @@ func (c *Conn) Comment(ctx context.Context, repo engine.Repo, ref engine.Comment
 	if err != nil {
 		return forges.Comment{}, err
 	}
-	all, err := c.comments(ctx, []*gogitlab.Note{found}, page, ref.Commit)
+	all, err := c.comments(ctx, []*gogitlab.Note{found}, page)
 	if err != nil {
 		return forges.Comment{}, err
 	}
@@ -101,7 +101,7 @@ func (c *Conn) RecentComments(ctx context.Context, repo engine.Repo, number int)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.comments(ctx, notes, page, "")
+	all, err := c.comments(ctx, notes, page)
 	for i, n := range notes {
 		if err == nil {
 			all[i].Ref = engine.CommentRef{Kind: engine.IssueComment, ID: n.ID, Number: number}
@@ -125,7 +125,7 @@ func (c *Conn) CommitComments(ctx context.Context, repo engine.Repo, sha string)
 	}
 	notes := notesIn(discussions)
 	slices.SortFunc(notes, func(a, b *gogitlab.Note) int { return cmp.Compare(a.ID, b.ID) })
-	all, err := c.comments(ctx, notes, page, sha)
+	all, err := c.comments(ctx, notes, page)
 	for i, n := range notes {
 		if err == nil {
 			all[i].Ref = engine.CommentRef{Kind: engine.CommitComment, ID: n.ID, Commit: sha}
@@ -134,9 +134,9 @@ func (c *Conn) CommitComments(ctx context.Context, repo engine.Repo, sha string)
 	return all, err
 }
 
-// comments maps notes, finds out which were edited and whether bots wrote them.
-// Commit is the one they stand on when all of them do.
-func (c *Conn) comments(ctx context.Context, notes []*gogitlab.Note, page, commit string) ([]forges.Comment, error) {
+// comments maps notes of a page, finds out which were edited and whether bots wrote
+// them.
+func (c *Conn) comments(ctx context.Context, notes []*gogitlab.Note, page string) ([]forges.Comment, error) {
 	edited, err := c.edited(ctx, notes)
 	if err != nil {
 		return nil, err
@@ -149,13 +149,10 @@ func (c *Conn) comments(ctx context.Context, notes []*gogitlab.Note, page, commi
 		}
 		all[i] = forges.Comment{
 			Author: engine.Actor{ID: n.Author.ID, Login: n.Author.Username, Bot: bot},
-			Body:   n.Body, URL: noteURL(page, n.ID), Edited: edited[n.ID], Commit: commit,
+			Body:   n.Body, URL: noteURL(page, n.ID), Edited: edited[n.ID],
 		}
 		if n.CreatedAt != nil {
 			all[i].CreatedAt = *n.CreatedAt
-		}
-		if n.Position != nil && commit == "" {
-			all[i].Commit = n.Position.HeadSHA
 		}
 	}
 	return all, nil

@@ -20,11 +20,7 @@ func (c *Conn) FindNote(ctx context.Context, repo engine.Repo, number int, marke
 	if err != nil {
 		return forges.Note{}, err
 	}
-	page, err := c.page(ctx, repo, "merge_requests/%d", number)
-	if err != nil {
-		return forges.Note{}, err
-	}
-	return c.own(ctx, notes, marker, page, fmt.Sprintf("finding our note on %s!%d", repo.FullName(), number))
+	return c.own(ctx, notes, marker, fmt.Sprintf("finding our note on %s!%d", repo.FullName(), number))
 }
 
 // notes lists what people and we wrote on a merge request, inline too, oldest
@@ -49,8 +45,8 @@ func (c *Conn) notes(ctx context.Context, repo engine.Repo, number int) ([]*gogi
 func public(n *gogitlab.Note) bool { return !n.System && !n.Internal }
 
 // own is the first of some notes that our own account wrote and that begins with
-// marker; page is where they stand.
-func (c *Conn) own(ctx context.Context, notes []*gogitlab.Note, marker, page, what string) (forges.Note, error) {
+// marker.
+func (c *Conn) own(ctx context.Context, notes []*gogitlab.Note, marker, what string) (forges.Note, error) {
 	if marker == "" {
 		return forges.Note{}, errors.New("gitlab: a note is found by its marker")
 	}
@@ -60,14 +56,10 @@ func (c *Conn) own(ctx context.Context, notes []*gogitlab.Note, marker, page, wh
 	}
 	for _, n := range notes {
 		if n.Author.ID == self.ID && strings.HasPrefix(n.Body, marker) {
-			return note(n, page), nil
+			return forges.Note{ID: n.ID, Body: n.Body}, nil
 		}
 	}
 	return forges.Note{}, fmt.Errorf("%s: %w", what, forges.ErrNotFound)
-}
-
-func note(n *gogitlab.Note, page string) forges.Note {
-	return forges.Note{ID: n.ID, Body: n.Body, URL: noteURL(page, n.ID)}
 }
 
 // noteURL is where a note stands on its page: GitLab's API gives no address.
@@ -89,8 +81,7 @@ func (c *Conn) EditNote(ctx context.Context, repo engine.Repo, number int, id in
 	})
 }
 
-// write sends a note on a merge request and makes sure it was taken. What it
-// answers is found before it is sent: after that nothing may fail.
+// write sends a note on a merge request and makes sure it was taken.
 func (c *Conn) write(ctx context.Context, repo engine.Repo, number int, what string,
 	send func(pid, iid int64) (*gogitlab.Note, *gogitlab.Response, error),
 ) (forges.Note, error) {
@@ -98,13 +89,9 @@ func (c *Conn) write(ctx context.Context, repo engine.Repo, number int, what str
 	if err != nil {
 		return forges.Note{}, err
 	}
-	page, err := c.page(ctx, repo, "merge_requests/%d", number)
-	if err != nil {
-		return forges.Note{}, err
-	}
 	made, err := answered[*gogitlab.Note](what, needsRead)(send(pid, iid))
 	if err != nil {
 		return forges.Note{}, err
 	}
-	return note(made, page), written(what, made.ID)
+	return forges.Note{ID: made.ID, Body: made.Body}, written(what, made.ID)
 }

@@ -280,7 +280,7 @@ func TestGreenIsJudgedFromJobsAndForeignStatuses(t *testing.T) {
 	verdicts, ids := map[string]string{}, map[string]int64{}
 	for _, r := range runs {
 		verdicts[r.Name], ids[r.Name] = r.Status+" "+r.Conclusion, r.ID
-		if r.URL == "" || (r.CompletedAt == "") != (r.Conclusion == "") {
+		if r.URL == "" {
 			t.Errorf("%+v", r)
 		}
 	}
