@@ -40,7 +40,7 @@ func filled(ts *testscript.TestScript, _ bool, args []string) {
 	repo := engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}, ID: 42, Owner: "acme", Name: "infra"}
 	ts.Check(d.InTx(ctx, func(tx *sql.Tx) error {
 		for n := range pulls {
-			if _, _, err := store.NewSubjects(d).Raise(ctx, tx, store.Pull(repo.Key(), n+1), time.Now()); err != nil {
+			if _, _, err := store.NewSubjects(d).Raise(ctx, tx, store.Subject{RepoKey: repo.Key(), Kind: store.SubjectPull, Name: strconv.Itoa(n + 1)}, time.Now()); err != nil {
 				return err
 			}
 		}
