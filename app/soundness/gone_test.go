@@ -17,7 +17,7 @@ func (w *world) openGroups() record.Groups {
 	if len(w.onLedger(path)) == 0 {
 		return record.Groups{}
 	}
-	return must(record.ParseGroups([]byte(w.git("show", ledgerRef+":"+path))))(w.t)
+	return must(record.ParseGroups(path, []byte(w.git("show", ledgerRef+":"+path))))(w.t)
 }
 
 // machine moves the files of one machine away and those of another in their place.

@@ -320,6 +320,9 @@ func (c *Commander) unlockGroup(ctx context.Context, site *Site, comment forges.
 	if held, ok := errors.AsType[*lease.Held](err); ok {
 		return refusal(note.HolderAlive, note.Refused{Holder: held.Holder, Since: parseStamp(held.Since)}), nil
 	}
+	if broken, ok := errors.AsType[groupsUnreadableError](err); ok {
+		return refusal(note.GroupsUnreadable, note.Refused{Detail: broken.Error()}), nil
+	}
 	if _, refused := errors.AsType[*Refusal](err); refused {
 		return refusal(note.NoSuchGroup, note.Refused{Names: []string{mark}}), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/project"
@@ -31,21 +32,41 @@ func (st *Stage) groupsOf(site *Site, member, env string) groupsAt {
 }
 
 func readGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error) {
-	data, found, err := snap.Read(record.GroupsPath(prefix, env))
-	if err != nil || !found {
-		return record.Groups{Env: env}, err
-	}
-	return parseGroups(record.GroupsPath(prefix, env), data)
-}
-
-// parseGroups says of a record that can't be read how it can be again: nothing is planned
-// until then, and no unlock helps.
-func parseGroups(path string, data []byte) (record.Groups, error) {
-	groups, err := record.ParseGroups(data)
-	if err != nil {
-		err = fmt.Errorf("%w. Nothing is planned while %s on the ledger can't be read: see its history there, and push it as it was before", err, path)
+	groups, found, err := groupsIn(snap, record.GroupsPath(prefix, env))
+	if err == nil && !found {
+		groups.Env = env
 	}
 	return groups, err
+}
+
+// groupsIn reads one record.
+func groupsIn(snap *ledger.Snapshot, path string) (groups record.Groups, found bool, err error) {
+	data, found, err := snap.Read(path)
+	_, unfit := errors.AsType[*git.UnfitError](err)
+	if err != nil && !unfit || !found && !unfit {
+		return record.Groups{}, false, err
+	}
+	if err == nil {
+		groups, err = record.ParseGroups(path, data)
+	}
+	if err != nil {
+		return record.Groups{}, false, groupsUnreadableError{path, err}
+	}
+	return groups, true, nil
+}
+
+// groupsUnreadableError is a record of open groups that says nothing for certain, until it is
+// as it was before. No unlock helps.
+type groupsUnreadableError struct {
+	path string
+	why  error
+}
+
+func (g groupsUnreadableError) Unwrap() error { return &Refusal{Message: g.Error()} }
+
+func (g groupsUnreadableError) Error() string {
+	return fmt.Sprintf("%s on the branch %s can't be read: %v. It says which applies of groups did not end, so nothing of its environment is applied until it can. "+
+		"Its history there says who wrote it. Restore it as it was before, by a new commit on that branch, and apply again.", g.path, ledger.Branch, g.why)
 }
 
 // read is the record as the remote has it now.
@@ -57,14 +78,19 @@ func (at groupsAt) read(ctx context.Context) (record.Groups, error) {
 	return readGroups(snap, at.prefix, at.env)
 }
 
-// change makes a move of the record. It returns when the remote has it.
+// change makes a move of the record. It returns when the remote has it. What could not be
+// read again is not written: nobody could take it away.
 func (at groupsAt) change(ctx context.Context, message string, move func(*record.Groups) (changed bool)) error {
 	return landed(at.site.Ledger.Update(ctx, message, func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		groups, err := readGroups(snap, at.prefix, at.env)
 		if err != nil || !move(&groups) {
 			return nil, err
 		}
-		return []ledger.File{{Path: record.GroupsPath(at.prefix, at.env), Content: groups.JSON()}}, nil
+		f := ledger.File{Path: record.GroupsPath(at.prefix, at.env), Content: groups.JSON()}
+		if _, err := record.ParseGroups(f.Path, f.Content); err != nil {
+			return nil, err
+		}
+		return []ledger.File{f}, nil
 	}))
 }
 

@@ -1,7 +1,9 @@
 package usecase
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/drivers/lease"
@@ -51,18 +53,19 @@ func noGroup(mark string) error {
 }
 
 // findGroup looks for an open group in every environment of a project and of the members
-// below it.
+// below it. A record that can't be read is the error only where none of the others has it.
 func findGroup(snap *ledger.Snapshot, prefix, member, mark string) (UnlockedGroup, bool, error) {
 	files, err := snap.List(prefix + record.GroupsDir)
 	if err != nil {
 		return UnlockedGroup{}, false, err
 	}
+	var unreadable error // unless it is found elsewhere
 	for _, file := range files {
-		data, _, err := snap.Read(prefix + record.GroupsDir + file)
-		if err != nil {
-			return UnlockedGroup{}, false, err
+		groups, _, err := groupsIn(snap, prefix+record.GroupsDir+strings.TrimSuffix(file, "/"))
+		if _, is := errors.AsType[groupsUnreadableError](err); is {
+			unreadable = cmp.Or(unreadable, err)
+			continue
 		}
-		groups, err := parseGroups(prefix+record.GroupsDir+file, data)
 		if err != nil {
 			return UnlockedGroup{}, false, err
 		}
@@ -82,9 +85,13 @@ func findGroup(snap *ledger.Snapshot, prefix, member, mark string) (UnlockedGrou
 			continue
 		}
 		found, ok, err := findGroup(snap, prefix+"_members/"+dir, strings.TrimPrefix(member+"/"+name, "/"), mark)
+		if _, is := errors.AsType[groupsUnreadableError](err); is {
+			unreadable = cmp.Or(unreadable, err)
+			continue
+		}
 		if ok || err != nil {
 			return found, ok, err
 		}
 	}
-	return UnlockedGroup{}, false, nil
+	return UnlockedGroup{}, false, unreadable
 }

@@ -33,6 +33,7 @@ const (
 	TargetMoved      Kind = "target-moved"      // the target changed while applying
 	LeaseHeld        Kind = "lease-held"        // another apply runs
 	NoSuchGroup      Kind = "no-such-group"     // unlock of a group that is not open
+	GroupsUnreadable Kind = "groups-unreadable" // the record of open groups is broken
 	HolderAlive      Kind = "holder-alive"      // unlock of a live holder
 	LedgerUnusable   Kind = "ledger-unusable"   // diverged, rewound or out of reach
 	Declaration      Kind = "declaration"       // invalid: see Problems
@@ -217,6 +218,8 @@ func (r Refused) explainSystem() (what, next string) {
 		return s + ".", "It starts by itself when that one ends. If the holder is gone for good, an administrator comments " + Inline("chant unlock") + "."
 	case NoSuchGroup:
 		return "Not unlocked: no apply of a group is open by the name " + nameList(r.Names, 1) + ".", "It ended by itself, or was unlocked before. " + Inline("chant apply") + " carries on."
+	case GroupsUnreadable:
+		return "Not unlocked: the record of the groups that are open cannot be read.", "Whoever may push there restores the record; then comment again."
 	case HolderAlive:
 		return "Not unlocked: the holder " + Inline(r.Holder) + " still renews its lease.", "Wait for it, or stop it where it runs."
 	case LedgerUnusable:

@@ -3,8 +3,10 @@ package record
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Groups are the applies of groups of an environment that did not give every member
@@ -19,7 +21,7 @@ type Groups struct {
 
 // OpenGroup is one of them.
 type OpenGroup struct {
-	ID      string   `json:"id"` // a word
+	ID      string   `json:"id"` // 12 hex digits
 	Group   string   `json:"group"`
 	Members []string `json:"members"`
 	Commit  string   `json:"commit"`
@@ -102,21 +104,71 @@ func (g Groups) JSON() []byte {
 	return encode(g)
 }
 
-// ParseGroups reads the groups of an environment.
-func ParseGroups(data []byte) (Groups, error) {
+// maxGroups bounds the record, in bytes: some ten thousand groups.
+const maxGroups = 8 << 20
+
+// ParseGroups reads the groups of the environment whose record is at a path. Whoever can
+// push may have written it, so the first thing in it that is not as it was written here is
+// the error: what it says of a group goes into lines to copy, and before a terminal.
+func ParseGroups(path string, data []byte) (Groups, error) {
 	var g Groups
-	if err := decode(data, &g, "open"); err != nil {
-		return Groups{}, fmt.Errorf("reading open groups: %w", err)
+	err := fmt.Errorf("it has %d bytes, more than %d", len(data), maxGroups)
+	if len(data) <= maxGroups {
+		err = decode(data, &g, "version", "open")
 	}
-	err := errors.Join(version(g.Version), named("env", g.Env))
-	for _, o := range g.Open {
-		err = errors.Join(err, named("id", o.ID))
-		if len(o.Members) == 0 {
-			err = errors.Join(err, fmt.Errorf("group %s: members: missing", o.ID))
-		}
+	if err == nil {
+		err = errors.Join(version(g.Version), named("env", g.Env))
+	}
+	if err == nil && !strings.HasSuffix("/"+path, "/"+GroupsPath("", g.Env)) {
+		err = fmt.Errorf("env: it is the record of %q", g.Env)
+	}
+	if err == nil {
+		err = g.check()
 	}
 	if err != nil {
 		return Groups{}, fmt.Errorf("reading open groups: %w", err)
 	}
 	return g, nil
+}
+
+// check finds the first group that is not as Begin and Release have them.
+func (g *Groups) check() error {
+	open := map[string]bool{}
+	for i, o := range g.Open {
+		err := o.check()
+		if err == nil && open[o.ID] {
+			err = fmt.Errorf("id: %s is there twice", o.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("open[%d].%w", i, err)
+		}
+		open[o.ID] = true
+	}
+	for i, r := range g.Released {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("released[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+// groupID is what Begin is given as the id of a group.
+var groupID = regexp.MustCompile(`^[0-9a-f]{12}$`)
+
+func (o OpenGroup) check() error {
+	if !groupID.MatchString(o.ID) {
+		return fmt.Errorf("id: %.40q is not 12 hex digits", o.ID)
+	}
+	if len(o.Members) == 0 {
+		return errors.New("members: missing")
+	}
+	if err := sha("commit", o.Commit); err != nil {
+		return err
+	}
+	for _, text := range slices.Concat(o.Members, []string{o.Group, o.Run, o.Machine, o.Journal, o.StartedAt}) {
+		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return fmt.Errorf("%s: %.40q can't be shown", o.ID, text)
+		}
+	}
+	return nil
 }

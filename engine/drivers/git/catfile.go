@@ -20,6 +20,11 @@ import (
 // maxObject bounds one object read into memory, in bytes.
 const maxObject = 64 << 20
 
+// UnfitError is about what was committed: no second try reads it.
+type UnfitError struct{ reason string }
+
+func (e *UnfitError) Error() string { return e.reason }
+
 // idleReader is how long a reader waits for the next question before it ends.
 const idleReader = 30 * time.Second
 
@@ -202,7 +207,7 @@ func (v *conversation) answer(name string, withData bool) (object, error) {
 		if _, err := io.CopyN(io.Discard, v.in, size+1); err != nil {
 			return object{}, &brokenError{err}
 		}
-		return object{}, fmt.Errorf("object %s is %d bytes, more than the bound of %d", o.oid, size, int64(maxObject))
+		return object{}, &UnfitError{fmt.Sprintf("object %s is %d bytes, more than the bound of %d", o.oid, size, int64(maxObject))}
 	}
 	data := make([]byte, size+1) // a line end follows the content
 	if _, err := io.ReadFull(v.in, data); err != nil {

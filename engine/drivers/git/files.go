@@ -34,7 +34,7 @@ func (c *Clone) ReadTreeFile(ctx context.Context, tree, path string) ([]byte, bo
 		return nil, false, err
 	}
 	if e.Mode != modeFile && e.Mode != modeExec {
-		return nil, false, fmt.Errorf("reading %s: it is %s, not a file", path, kindOf(e.Mode))
+		return nil, false, &UnfitError{fmt.Sprintf("reading %s: it is %s, not a file", path, kindOf(e.Mode))}
 	}
 	data, err := c.ReadBlob(ctx, e.OID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Clone) ListSubtree(ctx context.Context, tree, dir string) ([]TreeEntry,
 			return nil, false, err
 		}
 		if e.Type != "tree" {
-			return nil, false, fmt.Errorf("listing %s: it is %s, not a directory", dir, kindOf(e.Mode))
+			return nil, false, &UnfitError{fmt.Sprintf("listing %s: it is %s, not a directory", dir, kindOf(e.Mode))}
 		}
 		tree = e.OID
 	}
