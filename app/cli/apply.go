@@ -219,6 +219,7 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 	out := outcome{report: a.Report, document: a.Report.ChangeSet.JSON(), forge: c.job.repo.Instance.Kind, note: note.Input{
 		Report: a.Report, Marker: project.NoteMarker(where.env, where.member), At: h.Now(), RunURL: c.job.url,
 		BaseBranch: where.branch, ApplyOnMerge: true, NotIsolated: notIsolated, Ask: ask(a.Policy), Asked: a.Asked(), Forge: c.job.repo.Instance,
+		Then: "Once approved, run its job again, or `chant ci run apply` at this commit.",
 	}}
 	if s := a.Report.Status; s == report.Failed || s == report.PlanFailed {
 		h.progress("to go on, mend what failed and run the same again")

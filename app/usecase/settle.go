@@ -249,6 +249,9 @@ func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change
 	state, description := note.Status(in.Report)
 	if p.Env.BlockMerge {
 		state, description = note.BlockingStatus(in.Report, in.NothingDue)
+		if state == note.Pending && len(p.Refuse) > 0 {
+			description = note.WithHint(description, shutHint)
+		}
 	}
 	if in.Report.Status == report.PlanFailed {
 		description = note.WithHint(description, "push, or comment `"+planLine(change)+"`")

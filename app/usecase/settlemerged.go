@@ -181,6 +181,9 @@ func (k KeptRun) Message() string {
 	return strings.TrimSpace(k.Apply.Report.Message + "\n\nIt is not tried again by itself: " + retryHint + ".")
 }
 
+// shutHint ends the status of what waits at a gate that no approval opens.
+const shutHint = "no approval opens it, the note says why"
+
 // retryHint is how a failed apply goes on.
 const retryHint = "comment `chant apply` to try again"
 
@@ -190,7 +193,7 @@ func (s *Settler) applyNote(p Policy, run KeptRun) note.Input {
 	return note.Input{
 		Report: r, Marker: project.NoteMarker(r.Env, r.Member), RunURL: s.runURL(run.ID),
 		BaseBranch: run.Apply.Branch, ApplyOnMerge: true, NotIsolated: s.NotIsolated,
-		Ask: run.Apply.ask(p), Asked: run.Apply.Asked(),
+		Ask: run.Apply.ask(p), Asked: run.Apply.Asked(), Then: "Once approved, it applies by itself.",
 	}
 }
 
@@ -203,8 +206,11 @@ func applyStatus(run KeptRun) (state, description string) {
 		return note.Failure, "not applied: an earlier apply of a group is not seen to have ended; the note says what to do"
 	}
 	state, description = note.Status(run.Apply.Report)
-	if run.onCommand() {
+	switch {
+	case run.onCommand():
 		description = note.WithHint(description, retryHint)
+	case state == note.Pending && len(run.Apply.Policy.Refuse) > 0:
+		description = note.WithHint(description, shutHint)
 	}
 	return state, description
 }

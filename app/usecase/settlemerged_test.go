@@ -9,6 +9,21 @@ import (
 	"github.com/chant-bot/chant/engine/report"
 )
 
+// The status of an apply that waits at a gate which no approval opens says so, within
+// what a forge takes.
+func TestTheStatusOfAGateThatNothingOpensSaysSo(t *testing.T) {
+	t.Parallel()
+	waits := report.Report{Stage: report.Apply, Status: report.Waiting, Rounds: []report.Round{{
+		Round: 2, Gate: "pr-apply-round-2-" + strings.Repeat("x", 150), Status: report.WaveWaiting, Members: []report.RoundMember{{Member: "app"}},
+	}}}
+	for _, refuse := range [][]string{nil, {"minApprovals: 2"}} {
+		_, description := applyStatus(KeptRun{Status: RunEnded, Apply: &Apply{Report: waits, Policy: Policy{Refuse: refuse}}})
+		if strings.HasSuffix(description, "; "+shutHint) != (len(refuse) > 0) || utf8.RuneCountInString(description) > note.MaxDescription {
+			t.Errorf("with %v not enforced the status is %q", refuse, description)
+		}
+	}
+}
+
 // A failed apply says how it goes on, in its status and in its note, and no other
 // apply does (decision 7).
 func TestAFailedApplySaysHowItIsTriedAgain(t *testing.T) {

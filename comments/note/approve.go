@@ -74,12 +74,16 @@ func approveBlock(in Input) string {
 // exactly is what the line of the whole plan approves.
 const exactly = "exactly this plan"
 
-// toApprove is the line to copy and who may; nothing where nobody can.
+// toApprove is the line to copy, who may and what follows; nothing where nobody can.
 func (in Input) toApprove(what, line string) string {
 	if in.Ask.shut() != "" {
 		return ""
 	}
-	return "To approve " + what + ", comment or review with:\n\n" + Fence("", line) + "\n" + needs(in.Ask) + "\n"
+	then := ""
+	if in.Then != "" {
+		then = " " + Text(in.Then)
+	}
+	return "To approve " + what + ", comment or review with:\n\n" + Fence("", line) + "\n" + needs(in.Ask) + then + "\n"
 }
 
 // shut says why no approval can open the gate as things are, and what makes it one

@@ -106,7 +106,7 @@ func estate(t testing.TB) Input {
 func greenApply(t testing.TB) Input {
 	t.Helper()
 	in := estate(t)
-	in.Ask.Excluded = nil
+	in.Ask.Excluded, in.Then = nil, "Once approved, it applies by itself."
 	r := &in.Report
 	r.Stage, r.Status, r.Refusal = report.Apply, report.Refused, report.NotApproved
 	r.PR, r.Op = nil, "green-1a2b3c4d5e6f"

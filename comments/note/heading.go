@@ -257,7 +257,7 @@ func placeLine(in Input) string {
 	r := in.Report
 	var b strings.Builder
 	if r.Stage == report.Apply && r.Green != nil {
-		fmt.Fprintf(&b, "Green commit %s, measured from %s", sha(r.Head), sha(r.Base))
+		fmt.Fprintf(&b, "Green commit %s, with all that came since %s", sha(r.Head), sha(r.Base))
 	} else {
 		fmt.Fprintf(&b, "Head %s", sha(r.Head))
 		switch {

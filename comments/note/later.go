@@ -52,7 +52,7 @@ func (in Input) askedAt(gate string, d digest.Digest) (report.Report, bool) {
 // name, and the line to copy.
 func (a asked) block(in Input) string {
 	const namesRoom = 4000
-	why := capital(a.name) + " was planned again with the values that the waves before it left."
+	why := capital(a.name) + " was planned again with the values that the waves before it left, and what was approved does not cover that plan."
 	if a.round.Round > 0 {
 		why = "These were held back: a value they read is not the one they were planned with. " + capital(a.name) + " is their plan with the value that stands now.\n\n" + reads(a.round)
 	}

@@ -35,6 +35,8 @@ type Input struct {
 	// NothingDue: every member is planned and has nothing to apply (decision
 	// 15), so no approval is needed.
 	NothingDue bool
+	// Then is what follows an approval at a gate of an apply: a sentence, "" for none.
+	Then string
 	// Again is how what did not plan is planned again: a sentence, "" for none.
 	Again string
 	// ApplyOnMerge tells what follows the merge.
