@@ -342,7 +342,7 @@ func TestAGroupWaitsForNoLockForever(t *testing.T) {
 	}()
 	await(t, ready)
 	out := s.applyGroup(g, p)
-	if statuses(out) != "net not-started, app not-started" || !strings.Contains(out.Error, "state lock") {
+	if statuses(out) != "net not-started, app not-started" || !strings.Contains(out.Error, "root app: somebody else has its state locked, so nothing was done with it; when that ended, try again") {
 		t.Errorf("%s: %s", statuses(out), out.Error)
 	}
 	if err := os.WriteFile(goOn, []byte("\n"), 0); err != nil {

@@ -261,7 +261,11 @@ const readOnly = "read-only file system"
 // failure is a run that did not exit as wanted, in the tool's own words. Where
 // the checkout and the scratch directory are is nobody's business.
 func (w *workdir) failure(c call, res exec.Result) error {
-	err := fmt.Errorf("root %s: %w", w.t.Root.Name, res.Err(w.name(c)))
+	err := res.Err(w.name(c))
+	if strings.Contains(err.Error(), "acquiring the state lock") {
+		err = fmt.Errorf("somebody else has its state locked, so nothing was done with it; when that ended, try again, and where nobody works on it any more, free it with %s force-unlock: %w", w.d.planner, err)
+	}
+	err = fmt.Errorf("root %s: %w", w.t.Root.Name, err)
 	if w.t.Base != "" && strings.Contains(strings.ToLower(err.Error()), readOnly) {
 		err = fmt.Errorf("%w\n\nOf the checkout, code of root %s may write below %s only: its own directory and those of the local modules it calls", err, w.t.Root.Name, strings.Join(w.t.Own, ", "))
 	}
