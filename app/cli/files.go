@@ -139,6 +139,7 @@ func (h *Host) summary(out outcome, dir string) {
 		h.sayf("  %s: %s", m.Member, memberLine(m))
 	}
 	h.passes(r, dir, unenforced)
+	h.sayGroups(r.Groups, r.Fallbacks)
 	if r.Green != nil && r.Status == report.Refused {
 		for _, row := range r.Green.Cover {
 			if row.Status == report.Uncovered {
