@@ -37,6 +37,18 @@ var grouped = []mutant{
 		old: `return len(a) == 1 && len(b) == 1 && a[0].Group != "" && a[0].Group == b[0].Group`, new: "return len(a) > 0 && len(b) > 0", killers: "./engine/run",
 	},
 	{
+		name: "round: a value that never was known has not moved", file: "engine/run/input.go",
+		old: `r.Hash == "" || r.Hash != now.Hash`, new: "r.Hash != now.Hash", killers: "./engine/run",
+	},
+	{
+		name: "round: a value that is secret in the newer plan is shown", file: "engine/run/input.go",
+		old: `if r.Sensitive && now.Hash != "" {`, new: "if false {", killers: "./engine/run",
+	},
+	{
+		name: "round: a value that was not secret before is shown as it was", file: "engine/run/input.go",
+		old: "r.Sensitive = r.Sensitive || now.Sensitive", new: "_ = now.Sensitive", killers: "./engine/run",
+	},
+	{
 		name: "group: a wave gate leaves it whole", file: "app/usecase/apply.go",
 		old: `WaveByWave: t.policy.Env.WaveGate != "",`, new: "WaveByWave: false,", killers: "./app/soundness", run: "TestUnderAWaveGateNoGroupIsApplied",
 	},

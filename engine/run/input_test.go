@@ -46,8 +46,8 @@ func TestMoved(t *testing.T) {
 			if moved != tt.moved {
 				t.Errorf("moved %v, want %v", moved, tt.moved)
 			}
-			if want := orNotKnown(tt.now); tt.now == `"10.1.0.0/16"` && r.Now != want {
-				t.Errorf("shown as %s, want %s", r.Now, want)
+			if want := orNotKnown(tt.now); tt.now == `"10.1.0.0/16"` && (r.Now != want || r.Planned != tt.planned) {
+				t.Errorf("shown as %s, now %s, want %s, now %s", r.Planned, r.Now, tt.planned, want)
 			}
 		})
 	}
@@ -81,5 +81,37 @@ func TestSensitiveReadsAreNeverShown(t *testing.T) {
 	unknown, _ := PlannedRead("db", "password", digest.Value{}, true).Moved(secret, true)
 	if unknown.Planned != NotKnown || unknown.Now != Redacted {
 		t.Errorf("planned %q, now %q", unknown.Planned, unknown.Now)
+	}
+}
+
+// pr-loop §7.5: a plan made again is compared with the one before it. What either of them
+// knew for a secret is shown by neither.
+func TestMovedToANewerPlan(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		then, now             string // JSON, "" for not known
+		secretThen, secretNow bool
+		moved                 bool
+		planned, shown        string
+	}{
+		"an equal value":           {then: `"a"`, now: `"a"`, planned: `"a"`, shown: `"a"`},
+		"another value":            {then: `"a"`, now: `"b"`, moved: true, planned: `"a"`, shown: `"b"`},
+		"one that is known now":    {now: `"b"`, moved: true, planned: NotKnown, shown: `"b"`},
+		"one that is gone":         {then: `"a"`, moved: true, planned: `"a"`, shown: NotKnown},
+		"one that never was known": {moved: true, planned: NotKnown, shown: NotKnown},
+		"a secret":                 {then: `"a"`, now: `"b"`, secretThen: true, secretNow: true, moved: true, planned: Redacted, shown: Redacted},
+		"one that is secret now":   {then: `"a"`, now: `"b"`, secretNow: true, moved: true, planned: Redacted, shown: Redacted},
+		"one that was secret":      {then: `"a"`, now: `"b"`, secretThen: true, moved: true, planned: Redacted, shown: Redacted},
+		"a secret known only now":  {now: `"b"`, secretThen: true, moved: true, planned: NotKnown, shown: Redacted},
+		"a secret that is gone":    {then: `"a"`, secretNow: true, moved: true, planned: Redacted, shown: NotKnown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			then := PlannedRead("db", "password", value(t, tt.then), tt.secretThen)
+			r, moved := then.MovedTo(PlannedRead("db", "password", value(t, tt.now), tt.secretNow))
+			if moved != tt.moved || r.Planned != tt.planned || r.Now != tt.shown || r.Sensitive != (tt.secretThen || tt.secretNow) {
+				t.Errorf("moved %v: %+v", moved, r)
+			}
+		})
 	}
 }
