@@ -200,7 +200,7 @@ func TestAWaveWaitsForTheOnesBefore(t *testing.T) {
 
 func TestARecordThatDoesNotReadIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "[]", `{"digest":"short"}`, `{"completed":"net"}`} {
+	for _, text := range []string{"", "[]", `{"digest":"short"}`, `{"completed":"net"}`, `{}`, `{"changed":["net"]}`, "null"} {
 		if _, err := fanout.ParseRecord([]byte(text)); err == nil {
 			t.Errorf("%q is taken", text)
 		}

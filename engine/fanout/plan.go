@@ -100,10 +100,10 @@ func ParseAffected(data []byte) (Affected, error) {
 		Indeterminate []any  `json:"indeterminate"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return Affected{}, fmt.Errorf("want {\"changed\":[...]}, as chant lifecycle affected --json writes it: %w", err)
+		return Affected{}, fmt.Errorf("want a document such as {\"changed\":[\"net\"]}: %w", err)
 	}
 	if raw.Changed == nil {
-		return Affected{}, errors.New("field changed: want an array of changed units, as chant lifecycle affected --json writes it")
+		return Affected{}, errors.New("field changed: want an array of what changed, as in {\"changed\":[\"net\"]}")
 	}
 	return Affected{
 		Changed:       texts(slices.Concat(*raw.Changed, raw.Dependents)),

@@ -3,6 +3,7 @@ package fanout
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -58,11 +59,15 @@ type WaveFailure struct {
 }
 
 // ParseRecord reads a record. What does not read is an error: to run everything again
-// because a file is broken is for its owner to say.
+// because a file is broken is for its owner to say, and a file of something else would
+// be written over.
 func ParseRecord(data []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Record{}, fmt.Errorf("it is no attempt record; remove it to start over: %w", err)
+	}
+	if r.Digest.IsZero() || r.Completed == nil || r.Failed == nil {
+		return Record{}, errors.New("it is no attempt record, so it is not written over: digest, completed and failed are not all there; name another file, or remove it to start over")
 	}
 	return r, nil
 }

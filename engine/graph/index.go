@@ -41,11 +41,21 @@ func (g *index) ids(names []string, what string) (map[int]bool, error) {
 	for _, name := range names {
 		i, ok := g.byName[name]
 		if !ok {
-			return nil, fmt.Errorf("%s %q is not declared in this project", what, name)
+			return nil, fmt.Errorf("%s %q is not declared in this project; declared: %s", what, name, g.declared())
 		}
 		ids[i] = true
 	}
 	return ids, nil
+}
+
+// declared lists the components, the first of many.
+func (g *index) declared() string {
+	const shown = 20
+	names := slices.Sorted(maps.Keys(g.byName))
+	if rest := len(names) - shown; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), rest)
+	}
+	return strings.Join(names, ", ")
 }
 
 // changed marks the enabled components a change touches and returns the changed
