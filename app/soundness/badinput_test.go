@@ -87,7 +87,7 @@ func TestWhatNoBackendTookIsNotMadeAgain(t *testing.T) {
 	}
 	must(w.Forge.As(w.Alice).Comment(pr, "chant apply"))(t)
 	w.awaitStatus(pr.Head(), "chant/apply", "failure", "an earlier apply of a group")
-	w.awaitNote(pr, "root net is not planned: an apply of a group left its state in "+kept[0])
+	w.awaitNote(pr, "root net is not planned: an apply left its state in "+kept[0])
 	w.holds("net", "")
 
 	text := must(os.ReadFile(kept[0]))(t)

@@ -73,6 +73,9 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	if err := w.noteWhere(); err != nil {
+		return engine.Outcome{}, err
+	}
 	started, res, err := w.supervise(ctx, supervised, hold, sink)
 	stopped, interrupted := errors.AsType[*exec.StoppedError](err)
 	switch {
@@ -142,7 +145,9 @@ func (w *workdir) settle(ctx context.Context, res exec.Result, interrupted error
 		if interrupted != nil {
 			text = fmt.Sprintf("interrupted (%v): %s", interrupted, text)
 		}
-		return engine.Outcome{Error: text}
+		out := engine.Outcome{Error: text}
+		w.keepErrored(&out)
+		return out
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outputsTimeout)
 	defer cancel()

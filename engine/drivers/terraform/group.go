@@ -65,6 +65,8 @@ type group struct {
 	members []*member
 	sink    engine.Sink // nil: nothing is shown
 	names   *strings.Replacer
+	// keepRoot leaves the generated root's directory, and what may be there, in place.
+	keepRoot bool
 	// hides are the members that may show a secret, by name, as far as it is known.
 	hides map[string]bool
 }
@@ -235,7 +237,7 @@ func (grp *group) close() {
 	if grp.root == nil {
 		return
 	}
-	if grp.root.scratch != "" { // nothing uses it any more
+	if grp.root.scratch != "" && !grp.keepRoot { // nothing uses it any more
 		_ = grp.root.tree.RemoveAll(grp.root.rel) // it holds the variables' values
 	}
 	grp.root.close()

@@ -94,18 +94,8 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 		out.Moved = true
 		return out, nil
 	}
-	joined, err := states.Join(j.joinable())
-	if err == nil {
-		err = grp.writeState(joined)
-	}
-	if err == nil {
-		err = grp.root.initialise(ctx, grp.sink)
-	}
-	if err == nil {
-		err = grp.root.copyIn(engine.Planned{Target: grp.root.t, File: p.File, Hash: p.Hash})
-	}
 	journal := grp.g.journal(p.Target)
-	if err == nil {
+	if err = grp.ready(ctx, p, j); err == nil {
 		j.Unstarted = true
 		err = journal.begin(j)
 	}
@@ -128,6 +118,7 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 		return out, nil
 	}
 	end := ending{res: &res}
+	end.errored, end.unread = errored(p.Target.RunDir)
 	if interrupted {
 		end.interrupted = stopped.Cause
 	} else if err != nil {
@@ -135,11 +126,30 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 	}
 	out, err := grp.settle(ctx, p, j, end)
 	if err != nil { // it was tried, so that is an outcome
+		grp.keepRoot = true // with the state that the tool may have left there
 		out = grp.unseen(p)
 		out.Error += "; what is known of its states is in the journal " + grp.g.journal(p.Target).path
 		out.Fault = err
 	}
 	return out, nil
+}
+
+// ready puts everything in place that the apply needs.
+func (grp *group) ready(ctx context.Context, p engine.PlannedGroup, j journaled) error {
+	joined, err := states.Join(j.joinable())
+	if err == nil {
+		err = grp.writeState(joined)
+	}
+	if err == nil {
+		err = grp.root.initialise(ctx, grp.sink)
+	}
+	if err == nil {
+		err = grp.root.copyIn(engine.Planned{Target: grp.root.t, File: p.File, Hash: p.Hash})
+	}
+	if err == nil {
+		err = grp.root.noteWhere()
+	}
+	return err
 }
 
 // begin tells the caller that it begins, and then the journal: from here on it may have

@@ -21,6 +21,10 @@ import (
 type ending struct {
 	res         *exec.Result // nil: nobody saw it
 	interrupted error        // why it was asked to end
+	// errored is the joined state where it could not be written to its place, and unread
+	// why that can't be told.
+	errored digest.Value
+	unread  error
 }
 
 // maxState bounds a joined state in bytes.
@@ -33,7 +37,7 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 	grp.g.passed(stepApplied)
 	if j.Joined.IsAbsent() {
 		var err error
-		if j.Joined, err = grp.readState(); err != nil {
+		if j.Joined, err = grp.left(end); err != nil {
 			return engine.GroupOutcome{}, grp.unreadable(err)
 		}
 		j.Ended = grp.ended(end)
@@ -49,6 +53,14 @@ func (grp *group) settle(ctx context.Context, p engine.PlannedGroup, j journaled
 		return engine.GroupOutcome{}, err
 	}
 	return out, grp.finish(p, j, &out, kept)
+}
+
+// left is the joined state as the apply left it.
+func (grp *group) left(end ending) (digest.Value, error) {
+	if end.unread != nil || !end.errored.IsAbsent() {
+		return end.errored, end.unread
+	}
+	return grp.readState()
 }
 
 // unreadable is what people are told of a joined state that can't be given back: a tool
@@ -279,6 +291,8 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	if gone && j.Joined.IsAbsent() {
 		return engine.GroupOutcome{}, true, engine.Tell(fmt.Errorf("the files of an apply of the group %s are gone, so what it applied can't be told; the states before it are in the journal %s", p.Target.Group, g.journal(p.Target).path))
 	}
+	var end ending
+	end.errored, end.unread = errored(p.Target.RunDir) // before its root is made anew
 	grp, err := g.reopen(ctx, p, nil)
 	if err != nil {
 		return engine.GroupOutcome{}, true, err
@@ -304,9 +318,8 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 	if held, err := grp.takeHolds(ctx, p); err != nil || held != nil {
 		return engine.GroupOutcome{}, true, errors.Join(err, unheld(held))
 	}
-	end := ending{res: &st.Result}
-	if st.State != exec.Exited {
-		end.res = nil
+	if st.State == exec.Exited {
+		end.res = &st.Result
 	}
 	out, err := grp.settle(ctx, p, j, end)
 	return out, true, errors.Join(err, grp.release(ctx))

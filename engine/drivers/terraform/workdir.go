@@ -199,8 +199,8 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 	if w.light(c) {
 		cmd.Env = append([]string{seldomCollect}, w.env...) // an operator's own word comes later and wins
 	}
-	if c.sink != nil {
-		cmd.OnLine = func(_, line string) { c.sink(line) }
+	if sink := statesOut(c.sink); sink != nil {
+		cmd.OnLine = func(_, line string) { sink(line) }
 	}
 	cfg := w.d.cfg
 	view := exec.View{
@@ -261,6 +261,7 @@ const readOnly = "read-only file system"
 // failure is a run that did not exit as wanted, in the tool's own words. Where
 // the checkout and the scratch directory are is nobody's business.
 func (w *workdir) failure(c call, res exec.Result) error {
+	res.Stderr = withoutState(res.Stderr)
 	err := res.Err(w.name(c))
 	if strings.Contains(err.Error(), "acquiring the state lock") {
 		err = fmt.Errorf("somebody else has its state locked, so nothing was done with it; when that ended, try again, and where nobody works on it any more, free it with %s force-unlock: %w", w.d.planner, err)

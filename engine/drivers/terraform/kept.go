@@ -15,24 +15,32 @@ import (
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
 )
 
-// keptDir holds the states that a group left and no backend took.
+// keptDir holds the states that an apply left and no backend took.
 func (d *Driver) keptDir() string { return filepath.Join(d.cfg.StateDir, "kept") }
 
 // keptPrefix begins the names of a member's files in it.
 func (d *Driver) keptPrefix(member string) string { return d.memberKey(member)[:16] + "-" }
 
-// keep saves a part that can't be pushed, for a person to look at. Nothing of the
-// member is planned as long as it is there.
-func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
-	d := grp.g.d
-	name := fmt.Sprintf("%s%s-%s-%s.tfstate", d.keptPrefix(m.Target.Member), url.PathEscape(m.Target.Member), textIn(part, "lineage"), part.Get("serial"))
-	path := filepath.Join(d.keptDir(), name)
-	err := os.MkdirAll(d.keptDir(), 0o700)
-	if err == nil {
-		err = writeDurably(path, []byte(part.String()))
+// keepState saves a state that its backend did not take, for a person to look at. Nothing
+// of the member is planned as long as it is there.
+func (d *Driver) keepState(member string, state digest.Value) (path string, err error) {
+	what := fmt.Sprintf("%s-%s-%s.tfstate", member, textIn(state, "lineage"), state.Get("serial"))
+	path = filepath.Join(d.keptDir(), d.keptPrefix(member)+url.PathEscape(what))
+	if err = os.MkdirAll(d.keptDir(), 0o700); err == nil {
+		err = writeDurably(path, []byte(state.String()))
 	}
 	if err != nil {
-		return "", fmt.Errorf("keeping the state of root %s: %w", m.w.t.Root.Name, err)
+		return "", fmt.Errorf("keeping the state of %s: %w", member, err)
+	}
+	return path, nil
+}
+
+// keep saves a member's part that can't be pushed, and says so.
+func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
+	d := grp.g.d
+	path, err := d.keepState(m.Target.Member, part)
+	if err != nil {
+		return "", err
 	}
 	text := why.Error()
 	if _, ok := errors.AsType[*engine.Told](why); !ok {
@@ -78,7 +86,7 @@ func (w *workdir) isPushed(ctx context.Context, path string) error {
 		return err
 	}
 	if kept, err := digest.Decode(text); err != nil || !states.Same(now, kept) {
-		return engine.Tell(fmt.Errorf("root %s is not planned: an apply of a group left its state in %s of this machine, since its backend did not take it, and from the present state what exists would be made again. Push that file (%s state push), or remove it once all that it holds is in the present state", w.t.Root.Name, path, w.d.planner))
+		return engine.Tell(fmt.Errorf("root %s is not planned: an apply left its state in %s of this machine, since its backend did not take it, and from the present state what exists would be made again. Push that file (%s state push), or remove it once all that it holds is in the present state", w.t.Root.Name, path, w.d.planner))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a kept state of root %s: %w", w.t.Root.Name, err)

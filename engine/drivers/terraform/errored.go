@@ -1,0 +1,175 @@
+package terraform
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/digest"
+)
+
+// erroredFile is where the tool writes a state that the backend did not take, in the
+// directory that it runs in. What the apply made is then known to that file alone, and
+// goes with the checkout unless it is taken out of it (soundness I12).
+const erroredFile = "errored.tfstate"
+
+// ranFile is where a run directory notes ranIn.
+const ranFile = "ran-in.json"
+
+// ranIn is where an apply runs, for whoever has to look for what it left there.
+type ranIn struct {
+	Worktree string `json:"worktree"`
+	Dir      string `json:"dir"` // relative to it
+	// Before is the hash of a file of that name that was there before, "" for none.
+	Before string `json:"before,omitempty"`
+}
+
+// noteWhere notes where an apply is about to run. A file that a checkout brings is in the
+// tool's way, which would have no place for the state then but what it prints.
+func (w *workdir) noteWhere() error {
+	ran := ranIn{Worktree: w.t.Worktree, Dir: w.rel}
+	var before []byte
+	var err error
+	if w.d.cfg.KeepsCheckout {
+		before, err = ran.read()
+	} else {
+		err = w.tree.RemoveAll(filepath.Join(w.rel, erroredFile))
+	}
+	if err == nil && before != nil {
+		ran.Before = hashOf(before)
+	}
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(ran)
+	}
+	if err == nil {
+		err = writeDurably(filepath.Join(w.t.RunDir, ranFile), text)
+	}
+	if err != nil {
+		return fmt.Errorf("noting where root %s is applied: %w", w.t.Root.Name, err)
+	}
+	return nil
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// read reads the file, nil for none.
+func (r ranIn) read() ([]byte, error) {
+	tree, err := os.OpenRoot(r.Worktree)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tree.Close() }()
+	f, err := openRegular(tree, filepath.Join(r.Dir, erroredFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readAtMost(f, maxState)
+}
+
+// errored is the state that the apply of a run directory left because its backend did not
+// take it, absent for none.
+func errored(runDir string) (digest.Value, error) {
+	text, err := os.ReadFile(filepath.Join(runDir, ranFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return digest.Value{}, nil
+	}
+	var ran ranIn
+	if err == nil {
+		err = json.Unmarshal(text, &ran)
+	}
+	var left []byte
+	if err == nil {
+		left, err = ran.read()
+	}
+	if err != nil {
+		return digest.Value{}, fmt.Errorf("looking for a state that was not stored: %w", err)
+	}
+	if left == nil || hashOf(left) == ran.Before {
+		return digest.Value{}, nil
+	}
+	state, err := digest.Decode(left)
+	if err != nil {
+		return digest.Value{}, engine.Tell(fmt.Errorf("the state that was not stored, in %s of the machine that applied, can't be read: %w", filepath.Join(ran.Worktree, ran.Dir, erroredFile), err))
+	}
+	return state, nil
+}
+
+// keepErrored keeps the state that a failed apply left, and says so in its outcome.
+func (w *workdir) keepErrored(out *engine.Outcome) {
+	state, err := errored(w.t.RunDir)
+	if err == nil && state.IsAbsent() || w.d.cfg.StateDir == "" {
+		return
+	}
+	var path string
+	if err == nil {
+		path, err = w.d.keepState(w.t.Member, state)
+	}
+	if err != nil {
+		out.Error += "\nwhat it made is in no state, and the file that has it can't be kept"
+		out.Fault = errors.Join(out.Fault, err)
+		return
+	}
+	out.Error += fmt.Sprintf("\nThe state that its backend did not take is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", path, w.t.Member, w.d.planner)
+}
+
+// statesBegin are the first lines of a state that the tool prints where it can write it
+// nowhere: it holds every secret that the root has.
+var statesBegin = [...]string{"{", `  "version": `}
+
+const stateLeftOut = "(a state is left out here)"
+
+// withoutState is what the tool printed without a state in it.
+func withoutState(text []byte) []byte {
+	var out []byte
+	sink := statesOut(func(line string) { out = append(append(out, line...), '\n') })
+	for line := range strings.Lines(string(text)) {
+		sink(strings.TrimSuffix(line, "\n"))
+	}
+	return out
+}
+
+// statesOut is a sink that lets lines through to another one, but no state.
+func statesOut(to engine.Sink) engine.Sink {
+	if to == nil {
+		return nil
+	}
+	begun, within := false, false
+	return func(line string) {
+		was := begun
+		begun = false
+		switch {
+		case within:
+			within = line != "}"
+			return
+		case was && strings.HasPrefix(line, statesBegin[1]):
+			within = true
+			to(stateLeftOut)
+			return
+		case was:
+			to(statesBegin[0])
+		}
+		if line == statesBegin[0] {
+			begun = true // what it begins the next line tells
+			return
+		}
+		to(line)
+	}
+}

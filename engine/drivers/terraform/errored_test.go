@@ -1,0 +1,151 @@
+package terraform
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chant-bot/chant/engine/digest"
+)
+
+// stateServer is a backend of the kind http that takes no state while it is broken.
+type stateServer struct {
+	mu     sync.Mutex
+	state  []byte
+	broken bool
+}
+
+func (s *stateServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	body, _ := io.ReadAll(r.Body)
+	switch {
+	case r.Method == http.MethodPost && s.broken:
+		w.WriteHeader(http.StatusForbidden)
+	case r.Method == http.MethodPost:
+		s.state = body
+	case s.state == nil:
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		_, _ = w.Write(s.state)
+	}
+}
+
+func (s *stateServer) set(broken bool, state []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken, s.state = broken, state
+}
+
+// soundness I12: what an apply made whose state its backend does not take is known to one
+// file in the checkout, which goes with it. Planned without it, it would be made again.
+func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
+	t.Parallel()
+	for name, recovered := range map[string]bool{"seen to end": false, "by a server that was killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backend := &stateServer{}
+			server := httptest.NewServer(backend)
+			t.Cleanup(server.Close)
+			s := newSite(t, map[string]string{
+				"roots/net/main.tf":        strings.Replace(netRoot, `"local"`, `"http"`, 1),
+				"roots/net/" + erroredFile: "somebody committed this",
+			})
+			s.target.Root.BackendConfig = map[string]string{"address": server.URL}
+			d := s.driver()
+			p := s.plan(d)
+			backend.set(true, nil)
+			out, err := d.Apply(t.Context(), p, s.lines.add)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if recovered { // as the next server finds it, in another checkout
+				if err := os.RemoveAll(d.keptDir()); err != nil {
+					t.Fatal(err)
+				}
+				p.Target.Worktree = shortDir(t)
+				p.Target.ProjectDir = p.Target.Worktree
+				s.write(p.Target.Worktree, map[string]string{"roots/net/main.tf": "", "roots/net/" + erroredFile: "somebody committed this"})
+				if out, _, err = d.Recover(context.Background(), p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			kept := filesIn(t, d.keptDir())
+			if len(kept) != 1 || !strings.Contains(out.Error, kept[0]) || out.Fault != nil {
+				t.Fatalf("kept are %v, and the outcome is %q, %v", kept, out.Error, out.Fault)
+			}
+			again := s.target
+			again.RunDir = shortDir(t)
+			if _, err := d.Plan(t.Context(), again, nil); err == nil || !strings.Contains(err.Error(), kept[0]) {
+				t.Errorf("it was planned without what it made: %v", err)
+			}
+			state, err := os.ReadFile(kept[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			backend.set(false, state) // as a person pushes it
+			if p := s.replan(d); !p.NoChanges || len(filesIn(t, d.keptDir())) > 0 {
+				t.Errorf("after it was pushed there is %v to do, and kept is %v", entries(p), filesIn(t, d.keptDir()))
+			}
+		})
+	}
+}
+
+// An apply that failed and stored its state leaves nothing, whatever the checkout holds.
+func TestAFailedApplyWhoseStateIsStoredKeepsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": failing("exit 1"), "roots/net/" + erroredFile: `{"version":4}`})
+	s.target.Vars = map[string]digest.Value{"net": digest.StringOf("x"), "names": s.decode(`["a"]`)}
+	d := s.driver()
+	out, err := d.Apply(t.Context(), s.plan(d), s.lines.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(d.keptDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out.Error == "" || len(filesIn(t, d.keptDir())) > 0 {
+		t.Errorf("%+v, kept is %v", out, filesIn(t, d.keptDir()))
+	}
+}
+
+// The disk was full when the tool wrote the joined state: what it has of it is beside.
+func TestAJoinedStateThatWasWrittenBesideItsPlaceIsGivenBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, groupRoots())
+	g := s.grouper()
+	p := s.planGroup(g, s.netAndApp())
+	killed(t, s.groupServer(p, stepApplied, 0))
+	joined := filepath.Join(p.Target.RunDir, "state", "terraform.tfstate")
+	made, err := os.ReadFile(joined)
+	if err == nil {
+		err = os.WriteFile(joined, nil, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.checkout, composeDir, p.Target.Group, erroredFile), made, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, found, err := g.RecoverGroup(context.Background(), p)
+	if err != nil || !found || statuses(out) != "net applied, app applied" {
+		t.Fatalf("recovered %s: %+v, %v, %v", statuses(out), out, found, err)
+	}
+	s.placed(map[string]string{"net": "net", "app": "app"})
+}
+
+// What the tool can write nowhere it prints, with all secrets of the root.
+func TestAStateThatIsPrintedIsShownToNobody(t *testing.T) {
+	t.Parallel()
+	const said = "Error: x\n{\n  \"version\": 4,\n  \"outputs\": {\n    \"secret\": \"hunter2\"\n  }\n}\nError: y\n{\n  \"code\": 403\n}\n{\nend\n"
+	const want = "Error: x\n" + stateLeftOut + "\nError: y\n{\n  \"code\": 403\n}\n{\nend\n"
+	if got := string(withoutState([]byte(said))); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
