@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/project"
@@ -109,7 +110,7 @@ module "built" {
 output "read" { value = "${var.size} ${file("../../docs/policy")} ${local.linked}" }
 `,
 		"roots/net/.gitkeep": "", "docs/policy": "policy", "common.tfvars": `size = "large"`,
-		"common/linked.tf": "locals {\n  linked = \"linked\"\n}\n",
+		"common/linked.tf": "variable \"linked\" {\n  type = string\n}\nlocals {\n  linked = var.linked\n}\n",
 		"modules/built/main.tf": `
 resource "terraform_data" "d" {
   provisioner "local-exec" { command = "` + command + `" }
@@ -124,6 +125,7 @@ func (s *site) linkAndVarFile() {
 		s.t.Fatal(err)
 	}
 	s.target.Root.VarFiles = []string{"../../common.tfvars"}
+	s.target.Vars = map[string]digest.Value{"linked": digest.StringOf("linked")}
 }
 
 func TestAMemberPlansAndAppliesAboveASharedCheckout(t *testing.T) {

@@ -147,7 +147,8 @@ func (w *workdir) variables() ([]string, error) {
 	if len(w.t.Vars) == 0 {
 		return flags, nil
 	}
-	config, err := composed.ReadConfig(w.tree.FS(), []composed.Module{{Path: filepath.ToSlash(w.rel), Root: true}}, w.d.planner)
+	// In the base, since a file of the root may be a link to one that is not its own.
+	config, err := composed.ReadConfig(w.base.FS(), []composed.Module{{Path: filepath.ToSlash(w.rel), Root: true}}, w.d.planner)
 	if err != nil {
 		return nil, err
 	}
