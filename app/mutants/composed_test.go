@@ -96,6 +96,14 @@ var composed = []mutant{
 		old: `if at := reached(e, standIns); at != "" {`, new: `if at := reached(e, standIns); at == "?" {`, killers: "./engine/cover",
 	},
 	{
+		name: "shape: the path of an attribute may follow from the stand-in", file: "engine/cover/shape.go",
+		old: "holdsText(standIns, a.Path) || ", new: "", killers: "./engine/cover",
+	},
+	{
+		name: "shape: a stand-in in a key stays known", file: "engine/cover/shape.go",
+		old: " || holdsText(standIns, v.Keys()...)", new: "", killers: "./engine/cover",
+	},
+	{
 		name: "shape: the planner's digest is kept", file: "engine/cover/shape.go",
 		old: "s.Member.PlanDigest = &d", new: "_ = d", killers: "./engine/cover ./engine/drivers/drivertest",
 	},

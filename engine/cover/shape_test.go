@@ -104,6 +104,7 @@ func TestAStandInMayReachOnlyWhatAChangeWrites(t *testing.T) {
 		"the id of":                func(p *changeset.Part) { p.Entries[0].ID = standIn },
 		"the region of":            func(p *changeset.Part) { p.Entries[0].Region = standIn },
 		"an attribute of":          func(p *changeset.Part) { p.Entries[0].Attributes[0].Before = text(standIn) },
+		"an attribute of `a.x`":    func(p *changeset.Part) { p.Entries[0].Attributes[0].Path += "." + standIn },
 		"the action":               func(p *changeset.Part) { p.SideEffects = []changeset.SideEffect{effect("action."+standIn, "", "")} },
 		"the plan says nothing":    func(p *changeset.Part) { p.Member.Holes = []changeset.Hole{{Address: standIn}} },
 		"two entries at one place": func(p *changeset.Part) { p.Entries[1] = p.Entries[0] },
@@ -116,6 +117,30 @@ func TestAStandInMayReachOnlyWhatAChangeWrites(t *testing.T) {
 	}
 	if _, err := NewShape(previewed(t, ""), []string{""}); err == nil {
 		t.Error("an empty text stood in")
+	}
+}
+
+// Wherever in a value a stand-in is, the value is not known; where none is, it stays.
+func TestAStandInIsFoundAnywhereInAValue(t *testing.T) {
+	t.Parallel()
+	for value, known := range map[string]bool{
+		`"` + standIn + `"`:                       false,
+		`"a-` + standIn + `-b"`:                   false,
+		`{"` + standIn + `":1}`:                   false,
+		`{"a":[1,{"b":["x","` + standIn + `"]}]}`: false,
+		`{"a":[1,{"b":["x","y"]}]}`:               true,
+		`[null,true,1.5]`:                         true,
+	} {
+		v, err := digest.Decode([]byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := previewed(t, standIn)
+		p.Entries[0].Attributes[0].After = v
+		p.SideEffects = []changeset.SideEffect{effect("action.x", "a.x", "after_create")} // which it is not in
+		if a := shapeOf(t, p, standIn).Entries[0].Attributes[0]; a.Unknown == known || known != digest.Equal(a.After, v) {
+			t.Errorf("%s: %+v", value, a)
+		}
 	}
 }
 

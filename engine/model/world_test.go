@@ -1,8 +1,15 @@
 // Package model plays a small estate against the engine: pull requests, people who
-// approve and revoke, commits that go green, values that move, steps that fail, and
-// two runners that crash. What a person saw and what a step does are kept apart
-// from what the engine decides by, so that its decisions can be held to the promise
-// (soundness, "Invariants").
+// approve and revoke, commits that go green, values that move, steps that fail whole or
+// half way, groups, holes, rounds and gated waves, and two runners that crash. What a
+// person saw and what a step does are kept apart from what the engine decides by, so that
+// its decisions can be held to the promise (soundness, "Invariants").
+//
+// Of the fault points of soundness these are injected: before and after the attempt is
+// written, a step is stored, its child starts and ends, and the apply record is written;
+// a child that ends unseen; a database that is lost, or restored to an earlier snapshot;
+// lines of other tools with other clocks; resume records of older attempts, of other
+// commits, and forged. Those of processes, git and a forge are app/soundness's, on the
+// real program.
 package model
 
 import (

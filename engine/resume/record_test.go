@@ -51,6 +51,8 @@ func TestARecordOfAnotherShapeIsRefused(t *testing.T) {
 		{"gates of components", func(r *Record) { r.PrApply.Gates = []Gate{{Op: "web"}} }, "prApply.gates"},
 		{"a promote via merges", func(r *Record) { r.Promote, r.PrApply = r.PrApply, nil; r.Promote.Via = record.ViaMerges }, "promote.via: want gate or release"},
 		{"no reads", func(r *Record) { r.PrApply.Reads = nil }, "prApply.reads"},
+		{"no list of what applied", func(r *Record) { r.Completed = nil }, "completed and failed: want two lists"},
+		{"no list of what failed", func(r *Record) { r.Failed = nil }, "completed and failed: want two lists"},
 		{"completed twice", func(r *Record) { r.Completed = []string{"net", "net"} }, `"net" stands in it twice`},
 		{"completed and failed", func(r *Record) { r.Failed = []string{"net"} }, `"net" stands in it twice`},
 	}
@@ -67,6 +69,13 @@ func TestARecordOfAnotherShapeIsRefused(t *testing.T) {
 				t.Errorf("%v, want %q", err, tt.why)
 			}
 		})
+	}
+	promote := stopAfterNet(t, record.ViaGate).record // of a release with a gate of its own
+	promote.Promote, promote.PrApply = promote.PrApply, nil
+	if text, err := promote.JSON(); err != nil {
+		t.Error(err)
+	} else if _, err := Parse(text); err != nil {
+		t.Error(err)
 	}
 	good, err := stopAfterNet(t, record.ViaGate).record.JSON()
 	if err != nil {
