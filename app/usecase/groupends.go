@@ -93,7 +93,7 @@ func (e *groupEnds) end(ctx context.Context, run string) (openGroups, error) {
 	}
 	for _, o := range e.marks.Open {
 		if run == "" || o.Run != run {
-			e.waits.add(o.Members, o.ID, openElsewhere(o, e.env.Name))
+			e.waits.add(o.Members, o.ID, e.openElsewhere(o))
 		}
 	}
 	e.waits.spread(membersOf(e.proj))
@@ -151,7 +151,7 @@ func (e *groupEnds) unreadable(journal string, why error) error {
 	}
 	o := e.marks.Open[i]
 	e.waits.add(o.Members, o.ID, refusef("%s is neither planned nor applied in %s: an apply of it at commit %s did not end, and its journal %s can't be read: %v. Configure the key it was written with, and it ends by itself. %s",
-		o, e.env.Name, project.Short(o.Commit), journal, why, answerFor("that is lost", o.ID)))
+		o, e.env.Name, project.Short(o.Commit), journal, why, e.answerFor("that is lost", o.ID)))
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			if !e.marks.IsOpen(mark) {
 				mark = "" // written by a version without marks
 			}
-			e.waits.add(memo.Plan.Members, mark, notGiven(memo, mark, e.Words(ctx, err), u.Journal))
+			e.waits.add(memo.Plan.Members, mark, e.notGiven(memo, mark, e.Words(ctx, err), u.Journal))
 		}
 	}
 	return found, nil
@@ -193,12 +193,12 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 
 // notGiven is what people are told of a group whose journal is here and can't be ended
 // now. Most of what keeps it from that passes or can be mended, so it is tried again.
-func notGiven(memo groupMemo, mark, why, journal string) error {
+func (e *groupEnds) notGiven(memo groupMemo, mark, why, journal string) error {
 	text := fmt.Sprintf("the apply of %s at commit %s did not end, and its members can't be given their states: %s. Its journal is %s", memo.Plan, project.Short(memo.Commit), why, journal)
 	if mark == "" {
 		return refusef("%s", text)
 	}
-	return refusef("%s; mend that and run it again. %s", text, answerFor("that can't be mended", mark))
+	return refusef("%s; mend that and run it again. %s", text, e.answerFor("that can't be mended", mark))
 }
 
 func (in ApplyInput) say(format string, args ...any) {

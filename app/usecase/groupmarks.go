@@ -197,16 +197,24 @@ func (o openGroups) behind(proj project.Project, name string, m *PlannedMember) 
 }
 
 // openElsewhere is what people are told of a mark whose journal is not here.
-func openElsewhere(o record.OpenGroup, env string) error {
+func (e *groupEnds) openElsewhere(o record.OpenGroup) error {
+	again := "Start chant there again"
+	if e.from != nil {
+		again = "Run chant components pr-env for this pull request there again, to apply or with --destroy"
+	}
 	return refusef("%s is neither planned nor applied in %s: an apply of it at commit %s%s, begun %s on %s, is not seen to have ended, and what it made is in no state. "+
-		"Its journal is %s of that machine. Start chant there again, on the same files, and it ends by itself. %s",
-		o, env, project.Short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, answerFor("the machine or those files are gone for good", o.ID))
+		"Its journal is %s of that machine. %s, on the same files, and it ends by itself. %s",
+		o, e.env.Name, project.Short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, again, e.answerFor("the machine or those files are gone for good", o.ID))
 }
 
-// answerFor is how people go on where nothing can end a group any more.
-func answerFor(lost, mark string) string {
-	return fmt.Sprintf("If %s, compare the state of each of these roots with what exists, import what is missing, "+
-		"and then have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", lost, mark)
+// answerFor is how people go on where nothing can end a group any more. A pull request's
+// environment takes nothing over: what exists is not imported into it, but deleted.
+func (e *groupEnds) answerFor(lost, mark string) string {
+	do := "compare the state of each of these roots with what exists, import what is missing"
+	if e.from != nil {
+		do = "nothing else ends it: delete by hand what it made, since no state names that and --destroy does not find it"
+	}
+	return fmt.Sprintf("If %s, %s, and then have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", lost, do, mark)
 }
 
 func inRun(token string) string {
