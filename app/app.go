@@ -25,6 +25,7 @@ import (
 	"github.com/chant-bot/chant/app/jobs"
 	"github.com/chant-bot/chant/app/logs"
 	"github.com/chant-bot/chant/app/metrics"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/engine"
@@ -154,11 +155,11 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 		Decode: s.forges.decode, SelfID: s.forges.self, RunsDir: stage.Dir, Log: s.log, Metrics: s.metrics,
 		Retention: s.config.Deliveries.Retention.Std(),
 	}
-	j.Settler = &usecase.Settler{
-		Stage: stage, Facts: kept, Next: j, Poster: &usecase.Poster{Posts: kept, Log: s.log},
+	j.Settler = &settle.Settler{
+		Stage: stage, Facts: kept, Next: j, Poster: &settle.Poster{Posts: kept, Log: s.log},
 		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
 	}
-	j.Commander = &usecase.Commander{
+	j.Commander = &settle.Commander{
 		Settler: j.Settler, Requests: j, Audit: kept,
 	}
 	return j, j.Open(jobs.Config{

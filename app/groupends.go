@@ -11,6 +11,7 @@ import (
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/logs"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/lease"
@@ -77,7 +78,7 @@ func (g *groupEnder) end(ctx context.Context, left usecase.LeftGroup) error {
 	}
 	ctx = logs.With(ctx, slog.String(logs.Repository, site.Repo.FullName()), slog.String("env", left.Env))
 	run, found, err := g.facts.NewestRun(ctx, site.Repo, left.Env, left.Member)
-	if err != nil || found && run.Status == usecase.RunRunning {
+	if err != nil || found && run.Status == settle.RunRunning {
 		return err
 	}
 	dir := filepath.Join(g.stage.Dir, "apply-"+g.stage.NewID()) // one of a run, when it is left

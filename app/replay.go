@@ -11,7 +11,7 @@ import (
 	"github.com/chant-bot/chant/app/config"
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/jobs"
-	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -33,7 +33,7 @@ func Replay(ctx context.Context, c *config.Config, id int64, by string) (what st
 	defer func() { err = errors.Join(err, d.Close()) }()
 	kept := facts.New(d, time.Now)
 	delivery, queued, err := jobs.Replay(ctx, d, id, func(tx *sql.Tx, delivery store.Delivery) error {
-		return kept.AuditTx(ctx, tx, delivery.Repo, usecase.AuditRow{
+		return kept.AuditTx(ctx, tx, delivery.Repo, settle.AuditRow{
 			Actor: by, Delivery: delivery.GUID, Action: "replay", Rule: "replay on command", Result: "queued",
 			Detail: fmt.Sprintf("delivery %d", delivery.ID),
 		})

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -16,15 +17,15 @@ import (
 type noMemory struct{}
 
 // Post finds nothing.
-func (noMemory) Post(context.Context, engine.Repo, string) (usecase.Post, bool, error) {
-	return usecase.Post{}, false, nil
+func (noMemory) Post(context.Context, engine.Repo, string) (settle.Post, bool, error) {
+	return settle.Post{}, false, nil
 }
 
 // SavePost keeps nothing.
-func (noMemory) SavePost(context.Context, engine.Repo, string, usecase.Post) error { return nil }
+func (noMemory) SavePost(context.Context, engine.Repo, string, settle.Post) error { return nil }
 
 // ClaimPost lets everybody post.
-func (noMemory) ClaimPost(context.Context, engine.Repo, string, usecase.Post) (bool, error) {
+func (noMemory) ClaimPost(context.Context, engine.Repo, string, settle.Post) (bool, error) {
 	return true, nil
 }
 
@@ -54,7 +55,7 @@ func (h *Host) post(ctx context.Context, c *checkout, t target, pulls []int, out
 	if c.site.Forge == nil {
 		return
 	}
-	poster := &usecase.Poster{Posts: noMemory{}}
+	poster := &settle.Poster{Posts: noMemory{}}
 	state, description := note.Status(out.report)
 	status := forges.Status{
 		Context: project.Context(stageOf(out.report), out.report.Member, out.report.Env, t.sharedBranch()),

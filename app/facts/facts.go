@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/changeset"
@@ -85,7 +86,7 @@ func (f *Facts) savePlan(ctx context.Context, tx *sql.Tx, key store.PlanKey, p u
 }
 
 // Planned implements usecase.Facts.
-func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) ([]usecase.KeptPlan, error) {
+func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) ([]settle.KeptPlan, error) {
 	ids, err := f.Plans.OfHead(ctx, repo.Key(), number, head, baseBranch)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head,
 }
 
 // Generation implements usecase.Facts.
-func (f *Facts) Generation(ctx context.Context, repo engine.Repo, s usecase.Subject) (int64, error) {
+func (f *Facts) Generation(ctx context.Context, repo engine.Repo, s settle.Subject) (int64, error) {
 	state, err := f.Subjects.Get(ctx, store.Subject{RepoKey: repo.Key(), Kind: store.SubjectKind(s.Kind), Name: s.Name})
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil
@@ -107,7 +108,7 @@ func (f *Facts) Generation(ctx context.Context, repo engine.Repo, s usecase.Subj
 const mostEarlier = 5
 
 // Earlier implements usecase.Facts.
-func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, member string, current digest.Digest) ([]usecase.KeptPlan, error) {
+func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, member string, current digest.Digest) ([]settle.KeptPlan, error) {
 	target := store.PlanTarget{RepoKey: repo.Key(), Env: env, Member: member, Number: number}
 	ids, err := f.Plans.Earlier(ctx, target, current, mostEarlier)
 	if err != nil {
@@ -116,8 +117,8 @@ func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, 
 	return f.keptAll(ctx, ids)
 }
 
-func (f *Facts) keptAll(ctx context.Context, ids []int64) ([]usecase.KeptPlan, error) {
-	var out []usecase.KeptPlan
+func (f *Facts) keptAll(ctx context.Context, ids []int64) ([]settle.KeptPlan, error) {
+	var out []settle.KeptPlan
 	for _, id := range ids {
 		_, kept, err := f.Plan(ctx, id)
 		if err != nil {
@@ -142,17 +143,17 @@ func (f *Facts) PullPlan(ctx context.Context, repo engine.Repo, number int, head
 }
 
 // Plan reads one plan by its id, with what it is kept as; store.ErrNotFound.
-func (f *Facts) Plan(ctx context.Context, id int64) (store.Plan, usecase.KeptPlan, error) {
+func (f *Facts) Plan(ctx context.Context, id int64) (store.Plan, settle.KeptPlan, error) {
 	row, err := f.Plans.Get(ctx, id)
 	if err != nil {
-		return row, usecase.KeptPlan{}, err
+		return row, settle.KeptPlan{}, err
 	}
 	kept, err := keptPlan(row)
 	return row, kept, err
 }
 
-func keptPlan(row store.Plan) (k usecase.KeptPlan, err error) {
-	k = usecase.KeptPlan{
+func keptPlan(row store.Plan) (k settle.KeptPlan, err error) {
+	k = settle.KeptPlan{
 		ID: row.ID, Env: row.Env, Member: row.Member, Head: row.Head,
 		BaseTip: row.BaseTip, PlannedAt: row.At, StoredPlan: usecase.StoredPlan{Tree: row.Tree},
 	}
@@ -192,25 +193,25 @@ func requestKey(repo engine.Repo, number int, head string) string {
 }
 
 // Post implements usecase.Posts.
-func (f *Facts) Post(ctx context.Context, repo engine.Repo, target string) (usecase.Post, bool, error) {
+func (f *Facts) Post(ctx context.Context, repo engine.Repo, target string) (settle.Post, bool, error) {
 	p, err := f.Said.Get(ctx, repo.Key(), target)
 	if errors.Is(err, store.ErrNotFound) {
-		return usecase.Post{}, false, nil
+		return settle.Post{}, false, nil
 	}
-	return usecase.Post{Hash: p.Hash, RemoteID: p.RemoteID}, err == nil, err
+	return settle.Post{Hash: p.Hash, RemoteID: p.RemoteID}, err == nil, err
 }
 
 // SavePost implements usecase.Posts. It waits for no disk: what a power cut takes of
 // it stands on the forge, where a note is found by its marker, and a status set
 // twice is harmless.
-func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p usecase.Post) error {
+func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p settle.Post) error {
 	return f.DB.InLazyTx(ctx, func(tx *sql.Tx) error {
 		return f.Said.Put(ctx, tx, repo.Key(), target, store.Post{Hash: p.Hash, RemoteID: p.RemoteID, PostedAt: f.Now()})
 	})
 }
 
 // ClaimPost implements usecase.Posts.
-func (f *Facts) ClaimPost(ctx context.Context, repo engine.Repo, target string, p usecase.Post) (claimed bool, err error) {
+func (f *Facts) ClaimPost(ctx context.Context, repo engine.Repo, target string, p settle.Post) (claimed bool, err error) {
 	err = f.DB.InTx(ctx, func(tx *sql.Tx) error {
 		claimed, err = f.Said.Claim(ctx, tx, repo.Key(), target, store.Post{Hash: p.Hash, PostedAt: f.Now()})
 		return err
@@ -219,13 +220,13 @@ func (f *Facts) ClaimPost(ctx context.Context, repo engine.Repo, target string, 
 }
 
 // Audit implements usecase.Audit.
-func (f *Facts) Audit(ctx context.Context, repo engine.Repo, row usecase.AuditRow) error {
+func (f *Facts) Audit(ctx context.Context, repo engine.Repo, row settle.AuditRow) error {
 	return f.DB.InTx(ctx, func(tx *sql.Tx) error { return f.AuditTx(ctx, tx, repo, row) })
 }
 
 // AuditTx is Audit in the transaction of the decision. repo is zero for one about
 // no repository.
-func (f *Facts) AuditTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, row usecase.AuditRow) error {
+func (f *Facts) AuditTx(ctx context.Context, tx *sql.Tx, repo engine.Repo, row settle.AuditRow) error {
 	key := ""
 	if repo.ID != 0 {
 		key = repo.Key()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
@@ -57,7 +58,7 @@ func TestTheApplyThatCarriesAMergeIsFoundByIt(t *testing.T) {
 	keep(report.Nothing)
 	for _, merge := range []string{"m1", "m2"} {
 		run, found, err := f.RunCarrying(t.Context(), repo, "prod", "", merge)
-		if err != nil || !found || run.Apply.Report.Status != report.Planned || run.Status != usecase.RunRunning {
+		if err != nil || !found || run.Apply.Report.Status != report.Planned || run.Status != settle.RunRunning {
 			t.Errorf("%s: %+v, found %v, %v", merge, run, found, err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestAnApplyThatAnotherServerCarriedOnIsNotWrittenOver(t *testing.T) {
 	t.Parallel()
 	f := facts.New(sqltest.Open(t), clock)
 	apply := &usecase.Apply{Report: reportOf(t, report.Apply, report.Planned)}
-	newest := func() usecase.KeptRun {
+	newest := func() settle.KeptRun {
 		t.Helper()
 		k, found, err := f.NewestRun(t.Context(), repo, "prod", "")
 		if err != nil || !found {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/report"
@@ -17,26 +18,26 @@ import (
 )
 
 // NewestRun implements usecase.Facts.
-func (f *Facts) NewestRun(ctx context.Context, repo engine.Repo, env, member string) (usecase.KeptRun, bool, error) {
+func (f *Facts) NewestRun(ctx context.Context, repo engine.Repo, env, member string) (settle.KeptRun, bool, error) {
 	row, err := f.Runs.Newest(ctx, store.RunTarget{RepoKey: repo.Key(), Env: env, Member: member})
 	if errors.Is(err, store.ErrNotFound) {
-		return usecase.KeptRun{}, false, nil
+		return settle.KeptRun{}, false, nil
 	}
 	if err != nil {
-		return usecase.KeptRun{}, false, err
+		return settle.KeptRun{}, false, err
 	}
 	k, err := keptRun(row)
 	return k, err == nil, err
 }
 
 // RunCarrying implements usecase.Facts.
-func (f *Facts) RunCarrying(ctx context.Context, repo engine.Repo, env, member, merge string) (usecase.KeptRun, bool, error) {
+func (f *Facts) RunCarrying(ctx context.Context, repo engine.Repo, env, member, merge string) (settle.KeptRun, bool, error) {
 	row, err := f.Runs.Carrying(ctx, store.RunTarget{RepoKey: repo.Key(), Env: env, Member: member}, merge)
 	if errors.Is(err, store.ErrNotFound) {
-		return usecase.KeptRun{}, false, nil
+		return settle.KeptRun{}, false, nil
 	}
 	if err != nil {
-		return usecase.KeptRun{}, false, err
+		return settle.KeptRun{}, false, err
 	}
 	k, err := keptRun(row)
 	return k, err == nil, err
@@ -44,7 +45,7 @@ func (f *Facts) RunCarrying(ctx context.Context, repo engine.Repo, env, member, 
 
 // RunDirs are the directories of the applies that are to be carried on.
 func (f *Facts) RunDirs(ctx context.Context) ([]string, error) {
-	rows, err := f.Runs.InStatus(ctx, string(usecase.RunRunning))
+	rows, err := f.Runs.InStatus(ctx, string(settle.RunRunning))
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +61,16 @@ func (f *Facts) RunDirs(ctx context.Context) ([]string, error) {
 }
 
 // Run reads one run by its id; store.ErrNotFound.
-func (f *Facts) Run(ctx context.Context, id int64) (usecase.KeptRun, error) {
+func (f *Facts) Run(ctx context.Context, id int64) (settle.KeptRun, error) {
 	row, err := f.Runs.Get(ctx, id)
 	if err != nil {
-		return usecase.KeptRun{}, err
+		return settle.KeptRun{}, err
 	}
 	return keptRun(row)
 }
 
-func keptRun(row store.Run) (usecase.KeptRun, error) {
-	k := usecase.KeptRun{ID: row.ID, Saves: row.Saves, Status: usecase.RunStatus(row.Status), Apply: &usecase.Apply{}}
+func keptRun(row store.Run) (settle.KeptRun, error) {
+	k := settle.KeptRun{ID: row.ID, Saves: row.Saves, Status: settle.RunStatus(row.Status), Apply: &usecase.Apply{}}
 	if err := json.Unmarshal(row.State, k.Apply); err != nil {
 		return k, fmt.Errorf("state of run %d: %w", row.ID, err)
 	}
@@ -98,7 +99,7 @@ func (f *Facts) NewJournal(repo engine.Repo, env, member string) *Journal {
 }
 
 // Reopen goes on keeping an apply that is stored.
-func (f *Facts) Reopen(repo engine.Repo, k usecase.KeptRun) *Journal {
+func (f *Facts) Reopen(repo engine.Repo, k settle.KeptRun) *Journal {
 	j := f.NewJournal(repo, k.Apply.Report.Env, k.Apply.Member)
 	j.kept = kept{k.ID, k.Saves, len(eventsOf(k.Apply))}
 	return j
@@ -178,15 +179,15 @@ func (j *Journal) save(ctx context.Context, tx *sql.Tx, a *usecase.Apply) error 
 
 // stateOf is an apply as its row has it.
 func stateOf(a *usecase.Apply) (store.RunState, error) {
-	status := usecase.RunEnded
+	status := settle.RunEnded
 	if a.Report.Status == report.Planned {
-		status = usecase.RunRunning
+		status = settle.RunRunning
 	}
 	state, err := json.Marshal(a)
 	if err != nil {
 		return store.RunState{}, fmt.Errorf("storing the apply: %w", err)
 	}
-	summary, err := json.Marshal(Summary(usecase.KeptRun{Status: status, Apply: a}))
+	summary, err := json.Marshal(Summary(settle.KeptRun{Status: status, Apply: a}))
 	if err != nil {
 		return store.RunState{}, fmt.Errorf("storing the summary of the apply: %w", err)
 	}

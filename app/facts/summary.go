@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/sql/store"
@@ -27,12 +27,12 @@ type RunSummary struct {
 const running = "running"
 
 // Summary is that of a kept apply.
-func Summary(k usecase.KeptRun) RunSummary {
+func Summary(k settle.KeptRun) RunSummary {
 	rep := k.Apply.Report
 	s := RunSummary{Branch: k.Apply.Branch, Status: string(rep.Status)}
 	_, s.Verdict = note.Status(rep)
 	switch {
-	case k.Status == usecase.RunRunning:
+	case k.Status == settle.RunRunning:
 		s.Status = running
 		return s
 	case rep.Refusal == report.NotApproved:
@@ -82,7 +82,7 @@ func (f *Facts) summaryOf(ctx context.Context, row store.Run) (s RunSummary, err
 		if err := json.Unmarshal([]byte(row.Summary), &s); err != nil {
 			return s, fmt.Errorf("summary of run %d: %w", row.ID, err)
 		}
-		if (s.Status == running) == (row.Status == string(usecase.RunRunning)) {
+		if (s.Status == running) == (row.Status == string(settle.RunRunning)) {
 			return s, nil
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chant-bot/chant/app/usecase"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/sql/store"
 )
 
@@ -144,7 +144,7 @@ func (s *Server) ofRun(r *http.Request, after int64) (news []store.RunEvent, ove
 		return nil, false, err
 	}
 	news, err = s.Facts.Runs.Events(r.Context(), id, after, batch)
-	return news, status != string(usecase.RunRunning), err
+	return news, status != string(settle.RunRunning), err
 }
 
 // progress is one update, empty when nothing happened.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chant-bot/chant/app/facts"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/app/web"
 	"github.com/chant-bot/chant/comments/note"
@@ -171,7 +172,7 @@ func pullURL(repo store.Repo, number int) string {
 
 // askedRun is the run that a request is about, as it is listed and as it is kept, and
 // its repository.
-func (s *Server) askedRun(r *http.Request) (row store.Run, kept usecase.KeptRun, repo store.Repo, err error) {
+func (s *Server) askedRun(r *http.Request) (row store.Run, kept settle.KeptRun, repo store.Repo, err error) {
 	id, err := pathID(r)
 	if err != nil {
 		return row, kept, repo, err
@@ -193,7 +194,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 	}
 	a := kept.Apply
 	rep := a.Report
-	if kept.Status == usecase.RunRunning {
+	if kept.Status == settle.RunRunning {
 		rep = a.SoFar()
 	}
 	_, verdict := note.Status(rep)
@@ -211,7 +212,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 		page.Waves, page.PlanURL = web.WavesOf(rep, a.Set.DependsOn), shown.plan(0)
 	}
 	page.Held = heldReads(a)
-	if kept.Status == usecase.RunRunning {
+	if kept.Status == settle.RunRunning {
 		page.Refresh = 2
 	} else {
 		page.Ended = row.Updated
@@ -220,7 +221,7 @@ func (s *Server) run(r *http.Request) (web.Page, error) {
 		return nil, err
 	}
 	last, err := s.runLog(r, &page, row.ID)
-	if kept.Status == usecase.RunRunning {
+	if kept.Status == settle.RunRunning {
 		page.Follow = fmt.Sprintf("/runs/%d/events?after=%d", row.ID, last)
 	}
 	return page, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/logs"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -60,7 +61,7 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		w.Log.InfoContext(ctx, "nothing to apply", "why", refusal.Message)
 		// Whoever found one due while this one ran has queued none.
 		return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
-			return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.BranchOf(a.Branch)))
+			return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, settle.BranchOf(a.Branch)))
 		})
 	case err != nil:
 		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
@@ -72,11 +73,11 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 		if err := w.audit(ctx, tx, site, journal, done); err != nil {
 			return err
 		}
-		subjects := []store.Subject{subjectOf(a.RepoKey, usecase.BranchOf(a.Branch))}
+		subjects := []store.Subject{subjectOf(a.RepoKey, settle.BranchOf(a.Branch))}
 		if g := done.Report.Green; g != nil {
 			for _, m := range g.Merges {
 				if m.PR != nil {
-					subjects = append(subjects, subjectOf(a.RepoKey, usecase.PullOf(*m.PR)))
+					subjects = append(subjects, subjectOf(a.RepoKey, settle.PullOf(*m.PR)))
 				}
 			}
 		}
@@ -100,7 +101,7 @@ func (w *applyWorker) audit(ctx context.Context, tx *sql.Tx, site *usecase.Site,
 	if rep.Status == report.Planned {
 		return nil
 	}
-	row := usecase.AuditRow{
+	row := settle.AuditRow{
 		Actor: server, Action: "apply", Digest: rep.Digest, Rule: a.State.Via, Result: string(rep.Status),
 		Detail: fmt.Sprintf("%s to %s, run %d", rep.Head, rep.Env, j.ID()),
 	}
@@ -116,7 +117,7 @@ func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs
 	if err != nil {
 		return nil, nil, err
 	}
-	if found && kept.Status == usecase.RunRunning {
+	if found && kept.Status == settle.RunRunning {
 		return w.resume(ctx, in, kept)
 	}
 	if err := w.Settler.Ready(ctx, in, a.asked()); err != nil {
@@ -140,7 +141,7 @@ func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs
 // asks to wait does not count.
 const resumes = 20
 
-func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept usecase.KeptRun) (*usecase.Apply, *facts.Journal, error) {
+func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept settle.KeptRun) (*usecase.Apply, *facts.Journal, error) {
 	a, j := kept.Apply, w.Facts.Reopen(in.Site.Repo, kept)
 	logs.Add(ctx, slog.Any(logs.Run, j))
 	in.Journal, in.Dir = j, a.Dir

@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/chant-bot/chant/app/logs"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges"
@@ -222,7 +223,7 @@ func (g *gathering) handle(ctx context.Context, d store.Delivery) (string, store
 	case d.Sender.ID == from.self && ownAct(from.site, d):
 		return "our own act", store.DeliveryIgnored, nil
 	}
-	receiver := usecase.Receiver{Subjects: g, Commands: g, Heads: g.jobs.Settler}
+	receiver := settle.Receiver{Subjects: g, Commands: g, Heads: g.jobs.Settler}
 	outcome, err := receiver.Receive(ctx, from.site.Forge, event)
 	from.err = err // the next one of this repository would find the same
 	return outcome, store.DeliveryDone, err
@@ -268,7 +269,7 @@ func (g *gathering) open(ctx context.Context, repo engine.Repo) (*usecase.Site, 
 }
 
 // Raise implements usecase.Raiser.
-func (g *gathering) Raise(_ context.Context, repo engine.Repo, s usecase.Subject) error {
+func (g *gathering) Raise(_ context.Context, repo engine.Repo, s settle.Subject) error {
 	g.raised[subjectOf(repo.Key(), s)] = true
 	return nil
 }
@@ -277,7 +278,7 @@ func (g *gathering) Raise(_ context.Context, repo engine.Repo, s usecase.Subject
 func (g *gathering) RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error {
 	branches, err := g.jobs.branches(ctx, repo, defaultBranch)
 	for _, branch := range branches {
-		g.raised[subjectOf(repo.Key(), usecase.BranchOf(branch))] = true
+		g.raised[subjectOf(repo.Key(), settle.BranchOf(branch))] = true
 	}
 	return err
 }

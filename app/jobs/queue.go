@@ -16,6 +16,7 @@ import (
 
 	"github.com/chant-bot/chant/app/facts"
 	"github.com/chant-bot/chant/app/metrics"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -64,8 +65,8 @@ type Jobs struct {
 	Sites      Sites
 	Decode     func(store.Delivery) (engine.Event, error)
 	Stage      *usecase.Stage
-	Settler    *usecase.Settler
-	Commander  *usecase.Commander
+	Settler    *settle.Settler
+	Commander  *settle.Commander
 	SelfID     func(ctx context.Context, repo engine.Repo) (int64, error)
 	RunsDir    string
 	Log        *slog.Logger
@@ -171,7 +172,7 @@ func (j *Jobs) insert(ctx context.Context, args river.JobArgs) error {
 }
 
 // Raise implements usecase.Next.
-func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s usecase.Subject) error {
+func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s settle.Subject) error {
 	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.raiseTx(ctx, tx, subjectOf(repo.Key(), s)) })
 }
 
@@ -198,7 +199,7 @@ func (j *Jobs) raiseTx(ctx context.Context, tx *sql.Tx, subjects ...store.Subjec
 	return nil
 }
 
-func subjectOf(repoKey string, s usecase.Subject) store.Subject {
+func subjectOf(repoKey string, s settle.Subject) store.Subject {
 	return store.Subject{RepoKey: repoKey, Kind: store.SubjectKind(s.Kind), Name: s.Name}
 }
 

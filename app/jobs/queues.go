@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 )
@@ -19,7 +20,7 @@ func (w *sweepRepoWorker) queued(ctx context.Context, site *usecase.Site, open [
 		return err
 	}
 	for _, sha := range refs {
-		if err := w.Raise(ctx, site.Repo, usecase.QueueOf(sha)); err != nil {
+		if err := w.Raise(ctx, site.Repo, settle.QueueOf(sha)); err != nil {
 			return err
 		}
 	}

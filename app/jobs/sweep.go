@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges"
@@ -43,7 +44,7 @@ func (w *sweepWorker) forget(ctx context.Context) error {
 	now := w.Stage.Now()
 	errs := []error{
 		w.DB.InTx(ctx, func(tx *sql.Tx) error {
-			return store.Retention{}.Runs(ctx, tx, string(usecase.RunEnded), now.Add(-runRetention))
+			return store.Retention{}.Runs(ctx, tx, string(settle.RunEnded), now.Add(-runRetention))
 		}),
 		w.DB.InTx(ctx, func(tx *sql.Tx) error {
 			return store.Retention{}.Audit(ctx, tx, now.Add(-auditRetention))
@@ -154,7 +155,7 @@ func (w *sweepRepoWorker) sweep(ctx context.Context, repo store.Repo) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Raise(ctx, site.Repo, usecase.BranchOf(repo.DefaultBranch)); err != nil {
+	if err := w.Raise(ctx, site.Repo, settle.BranchOf(repo.DefaultBranch)); err != nil {
 		return err
 	}
 	since, err := w.Facts.ServedSince(ctx, site.Repo)
@@ -168,7 +169,7 @@ func (w *sweepRepoWorker) sweep(ctx context.Context, repo store.Repo) error {
 	numbers := map[int]bool{}
 	for _, c := range changes {
 		numbers[c.Number] = true
-		if err := w.Raise(ctx, site.Repo, usecase.PullOf(c.Number)); err != nil {
+		if err := w.Raise(ctx, site.Repo, settle.PullOf(c.Number)); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/chant-bot/chant/app/logs"
+	"github.com/chant-bot/chant/app/settle"
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/sql/store"
@@ -116,7 +117,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	dir := filepath.Join(w.RunsDir, "plan-"+w.Stage.NewID())
 	defer os.RemoveAll(dir)
 	start := time.Now()
-	done, err := w.Settler.PlanChange(ctx, site, usecase.PlanWish{Number: a.Number, Head: a.Head, BaseBranch: a.BaseBranch, Again: a.Again}, dir)
+	done, err := w.Settler.PlanChange(ctx, site, settle.PlanWish{Number: a.Number, Head: a.Head, BaseBranch: a.BaseBranch, Again: a.Again}, dir)
 	if err != nil {
 		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
@@ -128,7 +129,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	took := time.Since(start)
 	stored := w.Settler.HandOver(site.Repo, a.Number, done)
 	err = w.Facts.SavePlans(ctx, site.Repo, a.Number, a.Head, a.BaseBranch, done.BaseTip, done.Plans, done.Trust, func(tx *sql.Tx) error {
-		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, usecase.PullOf(a.Number))); err != nil {
+		if err := w.raiseTx(ctx, tx, subjectOf(a.RepoKey, settle.PullOf(a.Number))); err != nil {
 			return err
 		}
 		_, err := river.JobCompleteTx[driver](ctx, tx, job)
@@ -187,17 +188,17 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 		return w.doubted(ctx, site, job, records, unplanned)
 	}
 	if err != nil {
-		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, usecase.StageRecord, err)
+		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, settle.StageRecord, err)
 	}
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error { return w.recorded(ctx, tx, a, records) })
 }
 
 // recorded settles what records are about.
 func (w *recordWorker) recorded(ctx context.Context, tx *sql.Tx, a RecordArgs, records []record.Merge) error {
-	subjects := []store.Subject{subjectOf(a.RepoKey, usecase.BranchOf(a.Branch))}
+	subjects := []store.Subject{subjectOf(a.RepoKey, settle.BranchOf(a.Branch))}
 	for _, m := range records {
 		if m.PR != nil {
-			subjects = append(subjects, subjectOf(a.RepoKey, usecase.PullOf(*m.PR)))
+			subjects = append(subjects, subjectOf(a.RepoKey, settle.PullOf(*m.PR)))
 		}
 	}
 	return w.raiseTx(ctx, tx, subjects...)
@@ -262,7 +263,7 @@ func (w *tickWorker) Work(ctx context.Context, job *river.Job[TickArgs]) error {
 	if len(made) == 0 {
 		return nil
 	}
-	return w.Raise(ctx, site.Repo, usecase.BranchOf(a.Branch))
+	return w.Raise(ctx, site.Repo, settle.BranchOf(a.Branch))
 }
 
 // commandWorker reads comments.
@@ -295,8 +296,8 @@ func (w *commandWorker) Work(ctx context.Context, job *river.Job[CommandArgs]) e
 	})
 }
 
-func outcomeOf(o usecase.Outcome) store.CommentOutcome {
-	if o == usecase.Refused {
+func outcomeOf(o settle.Outcome) store.CommentOutcome {
+	if o == settle.Refused {
 		return store.CommentRefused
 	}
 	return store.CommentDone

@@ -11,8 +11,8 @@ var decided = []mutant{
 		old: "if !stands {", new: "if !stands && m.PR == nil {", killers: "./app/soundness", run: "TestAMainApprovalRevokedBetweenGatedWavesStopsTheLaterOnes",
 	},
 	{
-		name: "note: it goes by what was seen before another fact came", file: "app/usecase/seen.go",
-		old: "generation != given.generation+1", new: "generation == 0", killers: "./app/usecase", run: "TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame",
+		name: "note: it goes by what was seen before another fact came", file: "app/settle/seen.go",
+		old: "generation != given.generation+1", new: "generation == 0", killers: "./app/settle", run: "TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame",
 	},
 	{
 		name: "a secret that is handed on is shown", file: "app/usecase/handedon.go",

@@ -46,11 +46,11 @@ var deployed = []mutant{
 	},
 	{
 		name: "promote: another commit than the one checked out", file: "app/usecase/promote.go",
-		old: "case t.commit != in.Head:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
+		old: "case t.Commit != in.Head:", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: a commit that is not green", file: "app/usecase/promote.go",
-		old: "case t.refusal != \"\":", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
+		old: "case t.Refusal != \"\":", new: "case false:", killers: "./cmd/chant", run: "TestScripts/promote$", slow: true,
 	},
 	{
 		name: "promote: a gate that is shut", file: "app/usecase/promotegates.go",

@@ -50,7 +50,7 @@ var grouped = []mutant{
 	},
 	{
 		name: "group: a wave gate leaves it whole", file: "app/usecase/apply.go",
-		old: `WaveByWave: t.policy.Env.WaveGate != "",`, new: "WaveByWave: false,", killers: "./app/soundness", run: "TestUnderAWaveGateNoGroupIsApplied",
+		old: `WaveByWave: t.Policy.Env.WaveGate != "",`, new: "WaveByWave: false,", killers: "./app/soundness", run: "TestUnderAWaveGateNoGroupIsApplied",
 	},
 	{
 		name: "group: what an apply left that nobody saw end is not given back", file: "engine/drivers/terraform/groupsplit.go",

@@ -170,25 +170,25 @@ func (a *Apply) over() bool { return a.Report.Status != report.Planned }
 // decideApply finds the commit, plans it and decides. Afterwards the report's
 // status is Planned when there is something to carry out.
 func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Checkout, error) {
-	t, err := st.greenTarget(ctx, in)
+	t, err := st.GreenTarget(ctx, in)
 	if err == nil && in.Found != nil {
-		err = in.Found(t.commit)
+		err = in.Found(t.Commit)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &Apply{Branch: in.Branch, Policy: t.policy, Member: in.Member, Prefix: t.prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Stopped: in.stopped(), Round: 1, OnlyWave: in.Wave}
-	a.Op = project.OpGreen(t.commit, in.Member)
+	a := &Apply{Branch: in.Branch, Policy: t.Policy, Member: in.Member, Prefix: t.Prefix, Token: st.NewID(), Follows: t.follows, Dir: in.Dir, Stopped: in.stopped(), Round: 1, OnlyWave: in.Wave}
+	a.Op = project.OpGreen(t.Commit, in.Member)
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, nil, err
 	}
 	a.address(t)
 	a.follow(in.Earlier)
-	if t.refusal != "" {
-		a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, report.NotGreen, report.NotGreenMessage(project.Short(t.commit), t.refusal)
+	if t.Refusal != "" {
+		a.Report.Status, a.Report.Refusal, a.Report.Message = report.Refused, report.NotGreen, report.NotGreenMessage(project.Short(t.Commit), t.Refusal)
 		return a, nil, nil
 	}
-	if t.done {
+	if t.Done {
 		a.Report.Status, a.Report.Message = report.Nothing, "this commit is the one last applied"
 		return a, nil, nil
 	}
@@ -213,7 +213,7 @@ func (st *Stage) decideApply(ctx context.Context, in ApplyInput) (*Apply, *Check
 
 // carriesWhat names the merges of a commit that did not plan: their pull requests show
 // how its apply ended.
-func (st *Stage) carriesWhat(ctx context.Context, in ApplyInput, t target, a *Apply) error {
+func (st *Stage) carriesWhat(ctx context.Context, in ApplyInput, t Target, a *Apply) error {
 	snap, err := in.Site.Ledger.Snapshot(ctx)
 	if err != nil || a.Release != nil {
 		return err
@@ -223,26 +223,26 @@ func (st *Stage) carriesWhat(ctx context.Context, in ApplyInput, t target, a *Ap
 }
 
 // address says which commit, env and gate the report is of.
-func (a *Apply) address(t target) {
+func (a *Apply) address(t Target) {
 	r := &a.Report
-	r.Env, r.Member, r.Head, r.Base, r.Op, r.Gate = t.policy.Env.Name, a.Member, t.commit, t.base, a.Op, t.policy.Env.Gate
-	r.Green = &report.Green{Commit: t.commit, Base: t.base}
+	r.Env, r.Member, r.Head, r.Base, r.Op, r.Gate = t.Policy.Env.Name, a.Member, t.Commit, t.base, a.Op, t.Policy.Env.Gate
+	r.Green = &report.Green{Commit: t.Commit, Base: t.base}
 }
 
 // planTarget plans the green commit with plan credentials.
-func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *Apply) (*Checkout, error) {
-	checkout, err := in.Site.Checkout(ctx, t.commit, filepath.Join(in.Dir, "tree"))
+func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t Target, a *Apply) (*Checkout, error) {
+	checkout, err := in.Site.Checkout(ctx, t.Commit, filepath.Join(in.Dir, "tree"))
 	if err == nil {
 		var proj project.Project
 		var open openGroups
 		if proj, err = findProject(checkout.Workspace, in.Member); err == nil {
-			open, err = st.endGroups(ctx, in, t.policy.Env, proj, "")
+			open, err = st.endGroups(ctx, in, t.Policy.Env, proj, "")
 		}
 		if err == nil {
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
-				Site: in.Site, Checkout: checkout, Project: proj, Env: t.policy.Env,
-				Base: t.base, Head: t.commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,
-				WaveByWave: t.policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume), Open: open,
+				Site: in.Site, Checkout: checkout, Project: proj, Env: t.Policy.Env,
+				Base: t.base, Head: t.Commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,
+				WaveByWave: t.Policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume), Open: open,
 			})
 		}
 		if err == nil {
@@ -250,7 +250,7 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t target, a *App
 		}
 	}
 	if err != nil {
-		problem := forPeople(err)
+		problem := ForPeople(err)
 		if problem == nil {
 			return nil, err
 		}
@@ -283,12 +283,12 @@ func findProject(w *project.Workspace, member string) (project.Project, error) {
 			return p, nil
 		}
 	}
-	return project.Project{}, refusef("workspace member %q is not declared at this commit", member)
+	return project.Project{}, Refusef("workspace member %q is not declared at this commit", member)
 }
 
 // decideCover decides under what the plan may apply: the merges' approvals, the
 // green commit's own gate, or nothing at all when there is nothing to apply.
-func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t target, a *Apply) error {
+func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t Target, a *Apply) error {
 	snap, err := in.Site.Ledger.Snapshot(ctx)
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"github.com/chant-bot/chant/forges"
 )
 
-// approvers answers, for one gate and one moment, why a principal's approval
+// Approvers answers, for one gate and one moment, why a principal's approval
 // does not count. It reads the forge as it stands now (soundness I1, I2): a
 // permission taken away takes the approval with it. Not safe for concurrent use.
-type approvers struct {
+type Approvers struct {
 	forge forges.Forge
 	repo  engine.Repo
 	env   project.Env
@@ -30,19 +30,19 @@ type approvers struct {
 	until string
 
 	reasons map[string]string
-	err     error // the first failed read; a decision made with it is void
+	Err     error // the first failed read; a decision made with it is void
 }
 
-func (s *Site) approvers(env project.Env, rule *gate.ReviewRule) *approvers {
-	return &approvers{forge: s.Forge, repo: s.Repo, env: env, rule: rule, reasons: map[string]string{}}
+func (s *Site) Approvers(env project.Env, rule *gate.ReviewRule) *Approvers {
+	return &Approvers{forge: s.Forge, repo: s.Repo, env: env, rule: rule, reasons: map[string]string{}}
 }
 
-// approversOf judges by the review rule of a pull request whose authors are known; its
+// ApproversOf judges by the review rule of a pull request whose authors are known; its
 // reviews are read once there is an approval to judge.
-func (s *Site) approversOf(env project.Env, number int, authors []string) (*gate.ReviewRule, *approvers) {
+func (s *Site) ApproversOf(env project.Env, number int, authors []string) (*gate.ReviewRule, *Approvers) {
 	rule := authorsRule(authors)
 	rule.NeedReview = true
-	who := s.approvers(env, rule)
+	who := s.Approvers(env, rule)
 	who.reviewers = func(ctx context.Context) ([]string, error) {
 		if s.reviewers == nil {
 			read, err := s.standingReviewers(ctx, number)
@@ -57,24 +57,24 @@ func (s *Site) approversOf(env project.Env, number int, authors []string) (*gate
 }
 
 // exclude is what gate.Query.Exclude asks.
-func (a *approvers) exclude(ctx context.Context) func(gate.Record) string {
+func (a *Approvers) exclude(ctx context.Context) func(gate.Record) string {
 	return func(r gate.Record) string {
 		if a.until != "" && r.Timestamp > a.until {
 			return "it was given after the merge"
 		}
-		return a.refuse(ctx, r.ResolvedBy)
+		return a.Refuse(ctx, r.ResolvedBy)
 	}
 }
 
-// refuse says why principal's approval does not count, "" when it does.
-func (a *approvers) refuse(ctx context.Context, principal string) string {
+// Refuse says why principal's approval does not count, "" when it does.
+func (a *Approvers) Refuse(ctx context.Context, principal string) string {
 	if reason, ok := a.reasons[principal]; ok {
 		return reason
 	}
 	reason, err := a.judge(ctx, principal)
 	if err != nil {
-		if a.err == nil {
-			a.err = fmt.Errorf("reading whether %s may approve: %w", principal, err)
+		if a.Err == nil {
+			a.Err = fmt.Errorf("reading whether %s may approve: %w", principal, err)
 		}
 		return "whether they may approve could not be read"
 	}
@@ -82,7 +82,7 @@ func (a *approvers) refuse(ctx context.Context, principal string) string {
 	return reason
 }
 
-func (a *approvers) judge(ctx context.Context, principal string) (string, error) {
+func (a *Approvers) judge(ctx context.Context, principal string) (string, error) {
 	if a.reviewers != nil {
 		reviewers, err := a.reviewers(ctx)
 		if err != nil {
@@ -97,7 +97,7 @@ func (a *approvers) judge(ctx context.Context, principal string) (string, error)
 		if !ours {
 			return fmt.Sprintf("%s names no account of %s, so what it may do cannot be read; approve as %s", principal, a.repo.Instance.Host, a.repo.Instance.Principal("<you>")), nil
 		}
-		permission, err := permissionOf(ctx, a.forge, a.repo, login)
+		permission, err := PermissionOf(ctx, a.forge, a.repo, login)
 		if err != nil {
 			return "", err
 		}
@@ -123,10 +123,10 @@ func (a *approvers) judge(ctx context.Context, principal string) (string, error)
 	return "", nil
 }
 
-// permissionOf is what an account may do in a repository now. One the forge does
+// PermissionOf is what an account may do in a repository now. One the forge does
 // not know, because it was deleted or took another name, may do nothing; one
 // that wrote something and is deleted has no login any more.
-func permissionOf(ctx context.Context, forge forges.Forge, repo engine.Repo, login string) (forges.Permission, error) {
+func PermissionOf(ctx context.Context, forge forges.Forge, repo engine.Repo, login string) (forges.Permission, error) {
 	if login == "" {
 		return forges.NoAccess, nil
 	}
@@ -138,7 +138,7 @@ func permissionOf(ctx context.Context, forge forges.Forge, repo engine.Repo, log
 }
 
 // listed tells whether principal, or a team it is in, is on the list.
-func (a *approvers) listed(ctx context.Context, list []string, principal string) (bool, error) {
+func (a *Approvers) listed(ctx context.Context, list []string, principal string) (bool, error) {
 	if slices.Contains(list, strings.ToLower(strings.TrimSpace(principal))) {
 		return true, nil
 	}
@@ -166,10 +166,10 @@ func (a *approvers) listed(ctx context.Context, list []string, principal string)
 // not known. No principal starts like it.
 const unresolvedAuthor = "unresolved:"
 
-// reviewRule reads who wrote a pull request and who reviewed it (pr-loop
+// ReviewRule reads who wrote a pull request and who reviewed it (pr-loop
 // §5.10). Authors come from git, whole, and are joined with the forge's logins.
-func (s *Site) reviewRule(ctx context.Context, change engine.Change, base string) (*gate.ReviewRule, error) {
-	authors, err := s.authors(ctx, change, base)
+func (s *Site) ReviewRule(ctx context.Context, change engine.Change, base string) (*gate.ReviewRule, error) {
+	authors, err := s.Authors(ctx, change, base)
 	if err != nil {
 		return nil, err
 	}
@@ -209,14 +209,14 @@ func authorsRule(authors []string) *gate.ReviewRule {
 	return rule
 }
 
-// authors lists everybody who wrote the change, as principals; who has no known
+// Authors lists everybody who wrote the change, as principals; who has no known
 // account is marked with unresolvedAuthor.
-func (s *Site) authors(ctx context.Context, change engine.Change, base string) ([]string, error) {
+func (s *Site) Authors(ctx context.Context, change engine.Change, base string) ([]string, error) {
 	known, err := s.Forge.Authors(ctx, s.Repo, change.Number)
 	if err != nil {
 		return nil, fmt.Errorf("reading who wrote #%d: %w", change.Number, err)
 	}
-	if err := s.fetchHead(ctx, change.Number, change.Head); err != nil {
+	if err := s.FetchHead(ctx, change.Number, change.Head); err != nil {
 		return nil, err
 	}
 	commits, err := s.Clone.Commits(ctx, base, change.Head)

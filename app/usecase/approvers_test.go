@@ -37,9 +37,9 @@ func TestAnApproverMustBeOnEveryList(t *testing.T) {
 		"on both, one by the team": {project.Env{Approvers: []string{"github:alice"}, AlsoApprovers: [][]string{{"github:@org/ops"}}}, true},
 	} {
 		site := &Site{Repo: engine.Repo{Instance: engine.Instance{Kind: engine.GitHub, Host: "github.com"}}, Forge: people{}}
-		who := site.approvers(c.env, nil)
-		if reason := who.refuse(t.Context(), "github:alice"); (reason == "") != c.want || who.err != nil {
-			t.Errorf("%s: refused with %q, %v; want counted: %v", name, reason, who.err, c.want)
+		who := site.Approvers(c.env, nil)
+		if reason := who.Refuse(t.Context(), "github:alice"); (reason == "") != c.want || who.Err != nil {
+			t.Errorf("%s: refused with %q, %v; want counted: %v", name, reason, who.Err, c.want)
 		}
 	}
 }

@@ -19,10 +19,10 @@ func (a *Apply) Asked() []note.Asked {
 	return out
 }
 
-// ask is who may open the gate that an apply waits at: with the review rule nobody who
+// Ask is who may open the gate that an apply waits at: with the review rule nobody who
 // wrote a change it carries, and at a round or a wave only who reviewed one (pr-loop
 // §5.10).
-func (a *Apply) ask(p Policy) note.Ask {
+func (a *Apply) Ask(p Policy) note.Ask {
 	ask := note.Ask{MinApprovals: p.Env.MinApprovals, Approvers: p.Env.Approvers, Unenforced: p.Refuse}
 	if rule := a.greenRule(); rule != nil {
 		ask.Review = a.Report.Status == report.Waiting

@@ -87,20 +87,20 @@ func recordedFrom(snap *ledger.Snapshot, prefix, env string, line []git.Commit) 
 // green commit from this one, whatever becomes of this one, and its changes would
 // be lost (soundness I8). It is in the ledger, where a server and a pipeline that
 // take turns both see it, and means nothing any more once something was applied.
-func (st *Stage) keepBase(ctx context.Context, in ApplyInput, t target) error {
-	if !t.first || t.done {
+func (st *Stage) keepBase(ctx context.Context, in ApplyInput, t Target) error {
+	if !t.first || t.Done {
 		return nil
 	}
-	snap, err := in.Site.snapshot(ctx)
+	snap, err := in.Site.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	if kept, err := readBase(snap, t.prefix, in.Env); err != nil || kept != nil && kept.Commit == t.base {
+	if kept, err := readBase(snap, t.Prefix, in.Env); err != nil || kept != nil && kept.Commit == t.base {
 		return err
 	}
-	path := record.BasePath(t.prefix, in.Env)
+	path := record.BasePath(t.Prefix, in.Env)
 	written, err := in.Site.Ledger.Update(ctx, "Base of the first apply", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		kept, err := readBase(snap, t.prefix, in.Env)
+		kept, err := readBase(snap, t.Prefix, in.Env)
 		if err != nil || kept != nil && kept.Commit == t.base {
 			return nil, err
 		}
@@ -124,10 +124,10 @@ func furtherBack(line []git.Commit, a, b string) bool {
 	return false
 }
 
-// appliedWith finds the record of the apply that carried a merge, whoever made it;
+// AppliedWith finds the record of the apply that carried a merge, whoever made it;
 // nil when there is none. Applies follow one another along the branch, so it is
 // the first at or above the merge.
-func (s *Site) appliedWith(ctx context.Context, snap *ledger.Snapshot, branch, member, env, merge string) (*record.Apply, error) {
+func (s *Site) AppliedWith(ctx context.Context, snap *ledger.Snapshot, branch, member, env, merge string) (*record.Apply, error) {
 	prefix := project.LedgerPrefix(member)
 	_, newest, err := readProgress(snap, prefix, env)
 	if err != nil || newest == nil {
@@ -163,8 +163,8 @@ func (s *Site) appliedWith(ctx context.Context, snap *ledger.Snapshot, branch, m
 	return carrying, nil
 }
 
-// greenSince tells whether a commit of a branch, or one after it, is green.
-func (s *Site) greenSince(ctx context.Context, branch, commit string) (bool, error) {
+// GreenSince tells whether a commit of a branch, or one after it, is green.
+func (s *Site) GreenSince(ctx context.Context, branch, commit string) (bool, error) {
 	_, line, err := s.lineOf(ctx, branch)
 	if err != nil {
 		return false, err

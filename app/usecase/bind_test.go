@@ -21,11 +21,11 @@ func TestTheStricterOfBaseAndTipBindsAnApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var got target
+			var got Target
 			if err := got.bind(ApplyInput{Branch: "main", Env: "prod"}, "prod", tt.tip, tt.base); err != nil {
 				t.Fatal(err)
 			}
-			if who := got.policy.Env.Approvers; len(who) != 1 || who[0] != "github:alice" {
+			if who := got.Policy.Env.Approvers; len(who) != 1 || who[0] != "github:alice" {
 				t.Errorf("may be approved by %v", who)
 			}
 		})

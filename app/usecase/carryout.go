@@ -208,7 +208,7 @@ func (ex *execution) stillGreen(ctx context.Context) (string, error) {
 	}
 	declaration, err := site.Declaration(ctx, tip)
 	if err != nil {
-		if problem := forPeople(err); problem != nil {
+		if problem := ForPeople(err); problem != nil {
 			return fmt.Sprintf("the declaration on %s can't be read any more: %v", a.Branch, problem), nil
 		}
 		return "", err

@@ -33,7 +33,7 @@ func (in PlanInput) deletedRoots(ctx context.Context, files []string) error {
 	}
 	before, err := declare.Load(dir)
 	if err != nil {
-		if forPeople(err) != nil {
+		if ForPeople(err) != nil {
 			return nil // the base declared nothing that reads; there is nothing to compare with
 		}
 		return err
@@ -46,7 +46,7 @@ func (in PlanInput) deletedRoots(ctx context.Context, files []string) error {
 		if _, still := in.Project.Roots[name]; still || !manages(filepath.Join(dir, was.Dir, root.Dir)) {
 			continue
 		}
-		return refusef("%s:%d: root %q is no longer declared, and what it made would be left behind; first merge a change that empties %s, let it apply, then remove the root",
+		return Refusef("%s:%d: root %q is no longer declared, and what it made would be left behind; first merge a change that empties %s, let it apply, then remove the root",
 			root.File, root.Line, name, path.Join(was.Dir, root.Dir))
 	}
 	return nil

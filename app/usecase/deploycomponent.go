@@ -198,7 +198,7 @@ func (r *componentRun) terraform(ctx context.Context, at stepAt) (map[string]eng
 	if r.planned != nil {
 		m := r.planned[at.index]
 		if m == nil {
-			return nil, refusef("%s:%d: no plan of this step was approved", at.step.File, at.step.Line)
+			return nil, Refusef("%s:%d: no plan of this step was approved", at.step.File, at.step.Line)
 		}
 		return r.applyStep(ctx, m)
 	}

@@ -51,8 +51,8 @@ type question struct {
 func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
 	answer := GateAnswer{Op: q.op, Gate: q.gate, Env: d.in.Env, Member: d.in.Member, Digest: q.digest}
 	policy := d.gatePolicy(q.gate)
-	query := d.query(policy, q.op, q.digest)
-	decision, waits, warning, err := decideOrWait(ctx, d.in.Site, project.LedgerPrefix(d.in.Member), query, d.in.Site.approvers(policy.Env, nil), q.timeout, q.what)
+	query := d.Query(policy, q.op, q.digest)
+	decision, waits, warning, err := decideOrWait(ctx, d.in.Site, project.LedgerPrefix(d.in.Member), query, d.in.Site.Approvers(policy.Env, nil), q.timeout, q.what)
 	if err != nil {
 		return answer, err
 	}

@@ -98,11 +98,11 @@ func deployPolicy(d *project.Declaration, env string) (Policy, error) {
 		if e.Name != env {
 			continue
 		}
-		p := policyOf(d, e)
+		p := PolicyOf(d, e)
 		p.OnlyEnv = false // every env has these ops and gates
 		return p, nil
 	}
-	return Policy{}, refusef("env %s is not declared on the branch whose declaration binds; merge its declaration first", env)
+	return Policy{}, Refusef("env %s is not declared on the branch whose declaration binds; merge its declaration first", env)
 }
 
 // Components are those of the project.
@@ -125,20 +125,20 @@ func (d *Deployment) Runnable(names []string) error {
 	for _, name := range names {
 		c := d.components[name]
 		if c == nil {
-			return refusef("component %q is not declared at %s; declared: %s", name, project.Short(d.in.Commit), strings.Join(d.names(), ", "))
+			return Refusef("component %q is not declared at %s; declared: %s", name, project.Short(d.in.Commit), strings.Join(d.names(), ", "))
 		}
 		for _, step := range c.Steps() {
 			if step.Gate == nil && step.RootOf() == "" {
-				return refusef("%s:%d: component %s has a step of kind %q, which nothing here can run; known kinds: gate, terraform-apply", step.File, step.Line, name, step.Kind)
+				return Refusef("%s:%d: component %s has a step of kind %q, which nothing here can run; known kinds: gate, terraform-apply", step.File, step.Line, name, step.Kind)
 			}
 		}
 		if line := onFailureLine(c.Deploy); line > 0 {
-			return refusef("%s:%d: component %s has an onFailure, which is not run yet; remove it to deploy this component here", c.File, line, name)
+			return Refusef("%s:%d: component %s has an onFailure, which is not run yet; remove it to deploy this component here", c.File, line, name)
 		}
 		undo := &project.Component{Deploy: c.Rollback}
 		for _, step := range undo.Steps() {
 			if step.RootOf() == "" {
-				return refusef("%s:%d: the rollback of component %s has a step of kind %q, which nothing here can run; known kind: terraform-apply", step.File, step.Line, name, step.Kind)
+				return Refusef("%s:%d: the rollback of component %s has a step of kind %q, which nothing here can run; known kind: terraform-apply", step.File, step.Line, name, step.Kind)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func (d *Deployment) resolve(m *member, phases map[string]digest.Value) (map[str
 	if missing[0].Source == project.FromEnv {
 		hint = "give env " + d.in.Env + " such a var, or correct the name; the environment of a pull request has its name alone"
 	}
-	return nil, refusef("%s:%d: %s has no value for %s; "+hint, m.step.File, missing[0].Line, m.name, strings.Join(words, ", "))
+	return nil, Refusef("%s:%d: %s has no value for %s; "+hint, m.step.File, missing[0].Line, m.name, strings.Join(words, ", "))
 }
 
 // values resolves the references of a step as far as they have a value.
@@ -99,7 +99,7 @@ func (r *componentRun) applyStep(ctx context.Context, m *member) (map[string]eng
 		return nil, err
 	case outcome.Unknown:
 		r.note(func() { r.unseen = true })
-		return nil, refusef("how the apply of %s ended was not seen; look at what it left before running this again", m.name)
+		return nil, Refusef("how the apply of %s ended was not seen; look at what it left before running this again", m.name)
 	case outcome.Moved, outcome.Error != "":
 		text := outcome.Error
 		if outcome.Fault != nil {

@@ -17,10 +17,10 @@ import (
 // was recorded yet, for merges approved before the newest one was seen.
 const firstContact = 50
 
-// unrecorded lists the commits to record, oldest first: those above the newest
+// Unrecorded lists the commits to record, oldest first: those above the newest
 // one that is recorded, however many they are.
-func (in RecordInput) unrecorded(ctx context.Context, b bound, env project.Env) ([]git.Commit, error) {
-	snap, err := in.Site.snapshot(ctx)
+func (in RecordInput) Unrecorded(ctx context.Context, b Bound, env project.Env) ([]git.Commit, error) {
+	snap, err := in.Site.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (in RecordInput) unrecorded(ctx context.Context, b bound, env project.Env) 
 // aboveRecorded lists the commits of a line, newest first, that stand above the
 // first recorded one, oldest first; met tells whether there is one. Every
 // project of the tip is recorded with every commit, so any of them tells.
-func aboveRecorded(snap *ledger.Snapshot, b bound, env project.Env, line []git.Commit) (due []git.Commit, met bool, err error) {
+func aboveRecorded(snap *ledger.Snapshot, b Bound, env project.Env, line []git.Commit) (due []git.Commit, met bool, err error) {
 	for _, c := range line {
 		for _, member := range b.projects {
 			_, found, err := snap.Read(record.MergePath(project.LedgerPrefix(member), env.Name, c.SHA))
@@ -68,7 +68,7 @@ func aboveRecorded(snap *ledger.Snapshot, b bound, env project.Env, line []git.C
 }
 
 // anyRecorded tells whether the ledger holds a merge record of an env at all.
-func anyRecorded(snap *ledger.Snapshot, b bound, env project.Env) (bool, error) {
+func anyRecorded(snap *ledger.Snapshot, b Bound, env project.Env) (bool, error) {
 	for _, member := range b.projects {
 		held, err := snap.List(path.Dir(path.Dir(record.MergePath(project.LedgerPrefix(member), env.Name, strings.Repeat("0", 40)))))
 		if err != nil || len(held) > 0 {
@@ -82,7 +82,7 @@ func anyRecorded(snap *ledger.Snapshot, b bound, env project.Env) (bool, error) 
 // Since, and what older ones merged a pull request that speaks at a gate of ours
 // already. Anything else was merged before chant came, and no approval could
 // have covered it.
-func (in RecordInput) beginning(ctx context.Context, snap *ledger.Snapshot, b bound, line []git.Commit) ([]git.Commit, error) {
+func (in RecordInput) beginning(ctx context.Context, snap *ledger.Snapshot, b Bound, line []git.Commit) ([]git.Commit, error) {
 	newest := 1
 	if at := slices.IndexFunc(line, func(c git.Commit) bool { return c.SHA == in.Since }); at >= 0 {
 		newest = at
@@ -113,7 +113,7 @@ func (in RecordInput) beginning(ctx context.Context, snap *ledger.Snapshot, b bo
 }
 
 // pullGates are the pull requests with a gate on the ledger.
-func pullGates(snap *ledger.Snapshot, b bound) (map[int]bool, error) {
+func pullGates(snap *ledger.Snapshot, b Bound) (map[int]bool, error) {
 	gates := map[int]bool{}
 	for _, member := range b.projects {
 		files, err := snap.List(path.Dir(gate.Path(project.LedgerPrefix(member), project.OpPull(1, member))))

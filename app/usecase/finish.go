@@ -123,7 +123,7 @@ func (st *Stage) writeApplied(ctx context.Context, site *Site, a *Apply, line []
 			{Path: record.AppliesPath(a.Prefix, done.Env, done.Commit), Content: done.JSON()},
 		}
 		if len(a.Report.Members) > 0 && via != record.ViaNothing {
-			more, _, err := approvalFiles(a.Prefix, a.Set.Document, a.Set.Shown())
+			more, _, err := ApprovalFiles(a.Prefix, a.Set.Document, a.Set.Shown())
 			if err != nil {
 				return nil, err
 			}

@@ -31,8 +31,8 @@ type Policy struct {
 	OnlyEnv bool `json:"onlyEnv"`
 }
 
-// policyOf reads one env's policy from a declaration.
-func policyOf(d *project.Declaration, env project.Env) Policy {
+// PolicyOf reads one env's policy from a declaration.
+func PolicyOf(d *project.Declaration, env project.Env) Policy {
 	same := 0
 	var paths []string
 	if d.Bot != nil {
@@ -52,16 +52,16 @@ func policyOf(d *project.Declaration, env project.Env) Policy {
 	}
 }
 
-// query asks one of the env's gates about one plan.
-func (st *Stage) query(p Policy, op string, d digest.Digest) gate.Query {
+// Query asks one of the env's gates about one plan.
+func (st *Stage) Query(p Policy, op string, d digest.Digest) gate.Query {
 	return gate.Query{
 		Op: op, Gate: p.Env.Gate, Env: p.Env.Name, Digest: d,
 		Now: st.Now(), OnlyEnv: p.OnlyEnv, Refuse: p.Refuse,
 	}
 }
 
-// gateLines reads the file of one op.
-func gateLines(snap *ledger.Snapshot, prefix, op string) ([]gate.Record, error) {
+// GateLines reads the file of one op.
+func GateLines(snap *ledger.Snapshot, prefix, op string) ([]gate.Record, error) {
 	data, _, err := snap.Read(gate.Path(prefix, op))
 	if err != nil {
 		return nil, fmt.Errorf("reading gate %s: %w", op, err)
@@ -70,10 +70,10 @@ func gateLines(snap *ledger.Snapshot, prefix, op string) ([]gate.Record, error) 
 	return lines, nil
 }
 
-// decide reads a gate on one snapshot and evaluates it with who as the judge of
+// Decide reads a gate on one snapshot and evaluates it with who as the judge of
 // approvers. A failed read of the forge is an error, never a "no" or a "yes".
-func decide(ctx context.Context, snap *ledger.Snapshot, prefix string, q gate.Query, who *approvers) (gate.Decision, []gate.Record, error) {
-	lines, err := gateLines(snap, prefix, q.Op)
+func Decide(ctx context.Context, snap *ledger.Snapshot, prefix string, q gate.Query, who *Approvers) (gate.Decision, []gate.Record, error) {
+	lines, err := GateLines(snap, prefix, q.Op)
 	if err != nil {
 		return gate.Decision{}, nil, err
 	}
@@ -81,8 +81,8 @@ func decide(ctx context.Context, snap *ledger.Snapshot, prefix string, q gate.Qu
 		q.Exclude = who.exclude(ctx)
 	}
 	d := gate.Evaluate(lines, q)
-	if who != nil && who.err != nil {
-		return gate.Decision{}, nil, who.err
+	if who != nil && who.Err != nil {
+		return gate.Decision{}, nil, who.Err
 	}
 	return d, lines, nil
 }
@@ -90,11 +90,11 @@ func decide(ctx context.Context, snap *ledger.Snapshot, prefix string, q gate.Qu
 // decideOrWait decides a gate on the ledger as the remote has it and, when it is
 // shut, records there that it waits, for as long as timeout says. waits is the
 // pending fact it waits under, nil where there is none. warning is for people.
-func decideOrWait(ctx context.Context, site *Site, prefix string, q gate.Query, who *approvers, timeout time.Duration, description string) (d gate.Decision, waits *gate.Record, warning string, err error) {
+func decideOrWait(ctx context.Context, site *Site, prefix string, q gate.Query, who *Approvers, timeout time.Duration, description string) (d gate.Decision, waits *gate.Record, warning string, err error) {
 	written, err := site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		var lines []gate.Record
 		var err error
-		if d, lines, err = decide(ctx, snap, prefix, q, who); err != nil {
+		if d, lines, err = Decide(ctx, snap, prefix, q, who); err != nil {
 			return nil, err
 		}
 		if waits = d.Standing; d.Satisfied || !d.NeedsPending {
@@ -132,8 +132,8 @@ func approvedSide(snap *ledger.Snapshot, prefix string, d digest.Digest, sources
 	return side, nil
 }
 
-// approvalOf is a gate's answer as a report says it.
-func approvalOf(d gate.Decision) report.Approval {
+// ApprovalOf is a gate's answer as a report says it.
+func ApprovalOf(d gate.Decision) report.Approval {
 	switch {
 	case d.Satisfied:
 		return report.Approval{Status: report.Approved, ApprovedBy: d.ApprovedBy}

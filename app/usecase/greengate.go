@@ -14,12 +14,12 @@ import (
 
 // decideGate asks the green commit's own gate for the digest of the whole plan
 // and, when it is not open, records that it waits (pr-loop §6.4, step 6).
-func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t target, a *Apply, covered cover.Report) error {
-	q, who, err := st.question(ctx, in.Site, a, Opened{Gate: t.policy.Env.Gate, Digest: a.Report.Digest}, a.Set)
+func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t Target, a *Apply, covered cover.Report) error {
+	q, who, err := st.question(ctx, in.Site, a, Opened{Gate: t.Policy.Env.Gate, Digest: a.Report.Digest}, a.Set)
 	if err != nil {
 		return err
 	}
-	d, _, warning, err := decideOrWait(ctx, in.Site, t.prefix, q, who, gate.DefaultTimeout, a.describe())
+	d, _, warning, err := decideOrWait(ctx, in.Site, t.Prefix, q, who, gate.DefaultTimeout, a.describe())
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *Apply) describe() string {
 }
 
 // nothingToApply records the commit as applied although nothing had to be.
-func (st *Stage) nothingToApply(ctx context.Context, in ApplyInput, t target, a *Apply) error {
+func (st *Stage) nothingToApply(ctx context.Context, in ApplyInput, t Target, a *Apply) error {
 	if err := st.writeApplied(ctx, in.Site, a, t.line, record.ViaNothing); err != nil {
 		return err
 	}

@@ -147,10 +147,10 @@ func isOf(o record.OpenGroup, journal string) bool {
 func (e *groupEnds) unreadable(journal string, why error) error {
 	i := slices.IndexFunc(e.marks.Open, func(o record.OpenGroup) bool { return isOf(o, journal) })
 	if i < 0 {
-		return refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", why, journal)
+		return Refusef("an apply of a group did not end, and its journal can't be read: %v. Configure the key it was written with. If that is lost, compare the states of the group's members with what exists, mend them by hand, and move %s away", why, journal)
 	}
 	o := e.marks.Open[i]
-	e.waits.add(o.Members, o.ID, refusef("%s is neither planned nor applied in %s: an apply of it at commit %s did not end, and its journal %s can't be read: %v. Configure the key it was written with, and it ends by itself. %s",
+	e.waits.add(o.Members, o.ID, Refusef("%s is neither planned nor applied in %s: an apply of it at commit %s did not end, and its journal %s can't be read: %v. Configure the key it was written with, and it ends by itself. %s",
 		o, e.env.Name, project.Short(o.Commit), journal, why, e.answerFor("that is lost", o.ID)))
 	return nil
 }
@@ -173,7 +173,7 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 			continue // another lease's
 		}
 		if e.in.DryRun {
-			return found, refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run ends nothing, so what would be deployed after it can't be told", memo.Plan, project.Short(memo.Commit))
+			return found, Refusef("the apply of %s at commit %s did not end. Without --dry-run that would be ended first: its members get the states of what was applied, and are planned from those. A dry run ends nothing, so what would be deployed after it can't be told", memo.Plan, project.Short(memo.Commit))
 		}
 		found = true
 		e.in.say("the apply of %s at commit %s did not end; it is ended first", memo.Plan, project.Short(memo.Commit)) // which takes as long as what lives of it
@@ -196,9 +196,9 @@ func (e *groupEnds) endLeft(ctx context.Context) (found bool, err error) {
 func (e *groupEnds) notGiven(memo groupMemo, mark, why, journal string) error {
 	text := fmt.Sprintf("the apply of %s at commit %s did not end, and its members can't be given their states: %s. Its journal is %s", memo.Plan, project.Short(memo.Commit), why, journal)
 	if mark == "" {
-		return refusef("%s", text)
+		return Refusef("%s", text)
 	}
-	return refusef("%s; mend that and run it again. %s", text, e.answerFor("that can't be mended", mark))
+	return Refusef("%s; mend that and run it again. %s", text, e.answerFor("that can't be mended", mark))
 }
 
 func (in ApplyInput) say(format string, args ...any) {
@@ -280,5 +280,5 @@ func stepOf(proj project.Project, member string) (project.Step, error) {
 			}
 		}
 	}
-	return project.Step{}, refusef("no component has the root %s", member)
+	return project.Step{}, Refusef("no component has the root %s", member)
 }

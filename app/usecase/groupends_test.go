@@ -126,7 +126,7 @@ func TestARenamedRootOfAnOpenGroupIsNotPlanned(t *testing.T) {
 		"net is removed": {[]string{"app", "data"}, []string{"app", "data"}},
 	} {
 		open := openGroups{}
-		open.add([]string{"net", "app"}, "0123456789ab", refusef("the group of net, app is open"))
+		open.add([]string{"net", "app"}, "0123456789ab", Refusef("the group of net, app is open"))
 		open.spread(tt.declared)
 		for _, member := range tt.declared {
 			why := open.of(member)
@@ -150,7 +150,7 @@ func TestAReaderOfAnOpenGroupIsNotCarriedOn(t *testing.T) {
 	t.Parallel()
 	r, _ := rolledOut(t)
 	open := openGroups{}
-	open.add([]string{"net"}, "0123456789ab", refusef("net is open"))
+	open.add([]string{"net"}, "0123456789ab", Refusef("net is open"))
 	for name, tt := range map[string]struct {
 		planned PlannedMember
 		waits   bool

@@ -31,7 +31,7 @@ func (st *Stage) groupsOf(site *Site, member, env string) groupsAt {
 	return groupsAt{st, site, project.LedgerPrefix(member), env}
 }
 
-func readGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error) {
+func ReadGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error) {
 	groups, found, err := groupsIn(snap, record.GroupsPath(prefix, env))
 	if err == nil && !found {
 		groups.Env = env
@@ -50,21 +50,21 @@ func groupsIn(snap *ledger.Snapshot, path string) (groups record.Groups, found b
 		groups, err = record.ParseGroups(path, data)
 	}
 	if err != nil {
-		return record.Groups{}, false, groupsUnreadableError{path, err}
+		return record.Groups{}, false, GroupsUnreadableError{path, err}
 	}
 	return groups, true, nil
 }
 
-// groupsUnreadableError is a record of open groups that says nothing for certain, until it is
+// GroupsUnreadableError is a record of open groups that says nothing for certain, until it is
 // as it was before. No unlock helps.
-type groupsUnreadableError struct {
+type GroupsUnreadableError struct {
 	path string
 	why  error
 }
 
-func (g groupsUnreadableError) Unwrap() error { return &Refusal{Message: g.Error()} }
+func (g GroupsUnreadableError) Unwrap() error { return &Refusal{Message: g.Error()} }
 
-func (g groupsUnreadableError) Error() string {
+func (g GroupsUnreadableError) Error() string {
 	return fmt.Sprintf("%s on the branch %s can't be read: %v. It says which applies of groups did not end, so nothing of its environment is applied until it can. "+
 		"Its history there says who wrote it. Restore it as it was before, by a new commit on that branch, and apply again.", g.path, ledger.Branch, g.why)
 }
@@ -75,14 +75,14 @@ func (at groupsAt) read(ctx context.Context) (record.Groups, error) {
 	if err != nil {
 		return record.Groups{}, err
 	}
-	return readGroups(snap, at.prefix, at.env)
+	return ReadGroups(snap, at.prefix, at.env)
 }
 
 // change makes a move of the record. It returns when the remote has it. What could not be
 // read again is not written: nobody could take it away.
 func (at groupsAt) change(ctx context.Context, message string, move func(*record.Groups) (changed bool)) error {
 	return landed(at.site.Ledger.Update(ctx, message, func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		groups, err := readGroups(snap, at.prefix, at.env)
+		groups, err := ReadGroups(snap, at.prefix, at.env)
 		if err != nil || !move(&groups) {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func (o openGroups) spread(declared []string) {
 		if open, ok := errors.AsType[openGroupError](o[name]); ok {
 			mark = open.mark
 		}
-		o.add(declared, mark, refusef("%v. This commit declares no root %s, and which of its roots has that state now can't be told, so all of them wait", o[name], name))
+		o.add(declared, mark, Refusef("%v. This commit declares no root %s, and which of its roots has that state now can't be told, so all of them wait", o[name], name))
 	}
 }
 
@@ -202,7 +202,7 @@ func (e *groupEnds) openElsewhere(o record.OpenGroup) error {
 	if e.from != nil {
 		again = "Run chant components pr-env for this pull request there again, to apply or with --destroy"
 	}
-	return refusef("%s is neither planned nor applied in %s: an apply of it at commit %s%s, begun %s on %s, is not seen to have ended, and what it made is in no state. "+
+	return Refusef("%s is neither planned nor applied in %s: an apply of it at commit %s%s, begun %s on %s, is not seen to have ended, and what it made is in no state. "+
 		"Its journal is %s of that machine. %s, on the same files, and it ends by itself. %s",
 		o, e.env.Name, project.Short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, again, e.answerFor("the machine or those files are gone for good", o.ID))
 }

@@ -118,7 +118,7 @@ func (p *planner) resolveInGroup(m *member, g compose.Group, plan *GroupPlan) (m
 	within := map[string]bool{}
 	for _, read := range missing {
 		if read.Source != project.FromOutput || !slices.Contains(g.Members, read.Component) || len(read.Path) < 2 || read.Path[0] != "vars" {
-			return nil, refusef("%s:%d: %s is no value that a group can pass to a variable", m.step.File, read.Line, read)
+			return nil, Refusef("%s:%d: %s is no value that a group can pass to a variable", m.step.File, read.Line, read)
 		}
 		from := p.components[read.Component]
 		plan.Reads[m.name] = append(plan.Reads[m.name], engine.GroupRead{Member: memberName(from, from.Steps()[0]), Output: read.Output, Path: read.Path[1:]})

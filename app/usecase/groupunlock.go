@@ -49,7 +49,7 @@ func (st *Stage) UnlockGroup(ctx context.Context, site *Site, mark, by, url stri
 }
 
 func noGroup(mark string) error {
-	return refusef("no apply of a group is open by the name %s; it ended by itself, or was unlocked before", mark)
+	return Refusef("no apply of a group is open by the name %s; it ended by itself, or was unlocked before", mark)
 }
 
 // findGroup looks for an open group in every environment of a project and of the members
@@ -62,7 +62,7 @@ func findGroup(snap *ledger.Snapshot, prefix, member, mark string) (UnlockedGrou
 	var unreadable error // unless it is found elsewhere
 	for _, file := range files {
 		groups, _, err := groupsIn(snap, prefix+record.GroupsDir+strings.TrimSuffix(file, "/"))
-		if _, is := errors.AsType[groupsUnreadableError](err); is {
+		if _, is := errors.AsType[GroupsUnreadableError](err); is {
 			unreadable = cmp.Or(unreadable, err)
 			continue
 		}
@@ -85,7 +85,7 @@ func findGroup(snap *ledger.Snapshot, prefix, member, mark string) (UnlockedGrou
 			continue
 		}
 		found, ok, err := findGroup(snap, prefix+"_members/"+dir, strings.TrimPrefix(member+"/"+name, "/"), mark)
-		if _, is := errors.AsType[groupsUnreadableError](err); is {
+		if _, is := errors.AsType[GroupsUnreadableError](err); is {
 			unreadable = cmp.Or(unreadable, err)
 			continue
 		}

@@ -47,7 +47,7 @@ func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApprov
 	prefix, seen := project.LedgerPrefix(in.Member), -1
 	written, err := in.Site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = HandApproved{}
-		lines, err := gateLines(snap, prefix, in.Approval.Op)
+		lines, err := GateLines(snap, prefix, in.Approval.Op)
 		if err != nil {
 			return nil, err
 		}
@@ -61,18 +61,18 @@ func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApprov
 		// No forge says when a person acted on a command line: they did before
 		// whatever came onto the ledger while this was being written (pr-loop §1.5).
 		if r := gate.RevokedSince(lines[min(seen, len(lines)):], approval.Op, approval.Gate, approval.Env, time.Time{}); r != nil {
-			return nil, refusef("%s %s was revoked by %s while the approval was being written, so it was not recorded; approve again if the plan is right after all", approval.Op, approval.Gate, r.RevokedBy)
+			return nil, Refusef("%s %s was revoked by %s while the approval was being written, so it was not recorded; approve again if the plan is right after all", approval.Op, approval.Gate, r.RevokedBy)
 		}
 		if err := in.allowed(ctx, approval); err != nil {
 			return nil, err
 		}
 		var files []ledger.File
 		if in.Document != nil && in.Document.Verify() && bindsDocument(in.Document, approval.Digest) {
-			if files, approval.Sources, err = approvalFiles(prefix, in.Document, in.Shown); err != nil {
+			if files, approval.Sources, err = ApprovalFiles(prefix, in.Document, in.Shown); err != nil {
 				return nil, err
 			}
 			out.WithDocument = len(files) > 1 // the document is left out where a secret shows in it
-			out.Holes, out.Members = holesOf(in.Document)
+			out.Holes, out.Members = HolesOf(in.Document)
 		}
 		if out.Line, err = gate.NewResolution(approval, lines, st.Now()); err != nil {
 			return nil, &Refusal{Message: err.Error()}
@@ -101,7 +101,7 @@ func (in HandApproval) complete(lines []gate.Record) (gate.Approval, error) {
 	}
 	if a.Digest.IsZero() {
 		if standing == nil || standing.PlanDigest.IsZero() {
-			return a, refusef("no plan waits at %s %s and none was named; add --plan <digest> as the plan's note gives it", a.Op, a.Gate)
+			return a, Refusef("no plan waits at %s %s and none was named; add --plan <digest> as the plan's note gives it", a.Op, a.Gate)
 		}
 		a.Digest = standing.PlanDigest
 	}
@@ -112,7 +112,7 @@ func (in HandApproval) complete(lines []gate.Record) (gate.Approval, error) {
 		a.Env = in.onlyEnv()
 	}
 	if a.Env == "" {
-		return a, refusef("which environment %s %s is of cannot be told; add --env", a.Op, a.Gate)
+		return a, Refusef("which environment %s %s is of cannot be told; add --env", a.Op, a.Gate)
 	}
 	return a, nil
 }
@@ -145,10 +145,10 @@ func (in HandApproval) allowed(ctx context.Context, a gate.Approval) error {
 		if in.Site.Forge == nil {
 			return nil
 		}
-		who := in.Site.approvers(e, nil)
-		reason := who.refuse(ctx, a.By)
-		if who.err != nil {
-			return who.err
+		who := in.Site.Approvers(e, nil)
+		reason := who.Refuse(ctx, a.By)
+		if who.Err != nil {
+			return who.Err
 		}
 		if reason != "" {
 			return &Refusal{Message: reason}
@@ -171,23 +171,23 @@ func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, ch
 		if change == nil {
 			return pending, errNoReviews
 		}
-		if rule, err = site.reviewRule(ctx, *change, plan.Report.Base); err != nil {
+		if rule, err = site.ReviewRule(ctx, *change, plan.Report.Base); err != nil {
 			return pending, err
 		}
 	}
-	who := site.approvers(plan.Policy.Env, rule)
-	d, _, err := decide(ctx, snap, project.LedgerPrefix(plan.Member), st.query(plan.Policy, plan.Report.Op, plan.Report.Digest), who)
+	who := site.Approvers(plan.Policy.Env, rule)
+	d, _, err := Decide(ctx, snap, project.LedgerPrefix(plan.Member), st.Query(plan.Policy, plan.Report.Op, plan.Report.Digest), who)
 	if err != nil {
 		return pending, err
 	}
-	return approvalOf(d), nil
+	return ApprovalOf(d), nil
 }
 
 // Revoke appends a revocation. Doing it again with the same address writes
 // nothing.
 func (st *Stage) Revoke(ctx context.Context, site *Site, prefix string, act gate.Act) (ledger.Written, error) {
 	return site.Ledger.Update(ctx, "Pending gate record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
-		lines, err := gateLines(snap, prefix, act.Op)
+		lines, err := GateLines(snap, prefix, act.Op)
 		if err != nil {
 			return nil, err
 		}

@@ -51,8 +51,8 @@ func (a *Apply) notUnderApproval(r cover.Report, sources string) string {
 	return "what is read has no value, and nothing in this plan gives it one: " + strings.Join(reads, ", ") + "; correct the output's name, give it a value other than null, or have what it comes from applied: by a change of its files, or with chant run --components"
 }
 
-// holesOf are the members of a document that read what has no value yet, of so many.
-func holesOf(doc *changeset.Document) (holes []string, members int) {
+// HolesOf are the members of a document that read what has no value yet, of so many.
+func HolesOf(doc *changeset.Document) (holes []string, members int) {
 	if doc == nil {
 		return nil, 0
 	}

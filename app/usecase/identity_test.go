@@ -42,9 +42,9 @@ func TestIdentityShutsTheRoundsAndWavesOfAGate(t *testing.T) {
 	} {
 		d := identified(c.rule)
 		env := d.Bot.Envs[0]
-		a := &Apply{Op: "green-1", Policy: policyOf(d, env)}
+		a := &Apply{Op: "green-1", Policy: PolicyOf(d, env)}
 		if c.release {
-			a.Release = &Release{deployment: &Deployment{in: DeployInput{Env: "prod", Binds: d}, policy: policyOf(d, env)}}
+			a.Release = &Release{deployment: &Deployment{in: DeployInput{Env: "prod", Binds: d}, policy: PolicyOf(d, env)}}
 		}
 		// A resume record names the gate alone, not what it is a round or wave of.
 		q, _, err := st.question(t.Context(), &Site{}, a, Opened{Gate: c.gate}, &PlanSet{})

@@ -283,7 +283,7 @@ func (p *planner) planStep(ctx context.Context, m *member) error {
 	}
 	for _, read := range unresolved {
 		if read.Source == project.FromEnv {
-			return refusef("%s:%d: $env.%s has no value; declare it in x-bot.envs[].vars of env %s", m.step.File, read.Line, read.Output, p.in.Env.Name)
+			return Refusef("%s:%d: $env.%s has no value; declare it in x-bot.envs[].vars of env %s", m.step.File, read.Line, read.Output, p.in.Env.Name)
 		}
 	}
 	if len(unresolved) > 0 {
@@ -329,7 +329,7 @@ func (p *planner) compose(ctx context.Context, selection graph.Selection, member
 	parts := make([]changeset.Part, 0, len(members))
 	for _, m := range members {
 		if _, twice := set.Members[m.name]; twice {
-			return nil, refusef("two steps plan member %q; give each step a root of its own", m.name)
+			return nil, Refusef("two steps plan member %q; give each step a root of its own", m.name)
 		}
 		set.Members[m.name] = m.planned
 		parts = append(parts, m.part)

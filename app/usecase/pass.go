@@ -116,7 +116,7 @@ func (ex *execution) passStands(ctx context.Context, snap *ledger.Snapshot) (str
 // that counts, no longer stands, "" while all do. set is what the gates bind.
 func (st *Stage) stillStand(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, gates []Opened, set *PlanSet, counts func(merge string) bool) (string, error) {
 	for _, g := range gates {
-		d, err := st.ask(ctx, site, snap, a, g, set)
+		d, err := st.Ask(ctx, site, snap, a, g, set)
 		if err != nil {
 			return "", err
 		}
@@ -139,8 +139,8 @@ func (st *Stage) stillStand(ctx context.Context, site *Site, snap *ledger.Snapsh
 	return "", nil
 }
 
-// opened are the gates whose approvals the apply rests on, of every pass.
-func (a *Apply) opened() []Opened {
+// Opened are the gates whose approvals the apply rests on, of every pass.
+func (a *Apply) Opened() []Opened {
 	out := slices.Clone(a.Gates)
 	for _, p := range a.Later {
 		out = append(out, p.Gates...)

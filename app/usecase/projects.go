@@ -27,81 +27,81 @@ func (s *Site) Projects(ctx context.Context, commit string, d *project.Declarati
 	return names, err
 }
 
-// bound is a declaration that binds, with the projects of the commit it is from.
-type bound struct {
+// Bound is a declaration that binds, with the projects of the commit it is from.
+type Bound struct {
 	*project.Declaration
 
 	projects []string
 }
 
-// undeclared binds where nothing is declared: the root project alone.
-func undeclared() bound {
-	return bound{Declaration: &project.Declaration{}, projects: []string{""}}
+// Undeclared binds where nothing is declared: the root project alone.
+func Undeclared() Bound {
+	return Bound{Declaration: &project.Declaration{}, projects: []string{""}}
 }
 
-// boundAt reads the declaration of one commit. What people have to mend is an
+// BoundAt reads the declaration of one commit. What people have to mend is an
 // error.
-func (s *Site) boundAt(ctx context.Context, commit string) (bound, error) {
+func (s *Site) BoundAt(ctx context.Context, commit string) (Bound, error) {
 	d, err := s.Declaration(ctx, commit)
 	if err != nil {
-		return bound{}, err
+		return Bound{}, err
 	}
 	projects, err := s.Projects(ctx, commit, d)
-	return bound{Declaration: d, projects: projects}, err
+	return Bound{Declaration: d, projects: projects}, err
 }
 
-// bound is the declaration of a branch's tip; one that does not read declares
+// Bound is the declaration of a branch's tip; one that does not read declares
 // nothing.
-func (s *Site) bound(ctx context.Context, tip string) (bound, error) {
-	b, err := s.boundAt(ctx, tip)
-	if err != nil && forPeople(err) != nil {
-		return undeclared(), nil //nolint:nilerr // as said above
+func (s *Site) Bound(ctx context.Context, tip string) (Bound, error) {
+	b, err := s.BoundAt(ctx, tip)
+	if err != nil && ForPeople(err) != nil {
+		return Undeclared(), nil //nolint:nilerr // as said above
 	}
 	return b, err
 }
 
-// boundNow is the declaration of a branch as it stands, and its tip. A branch that
+// BoundNow is the declaration of a branch as it stands, and its tip. A branch that
 // was deleted is errGone.
-func (s *Site) boundNow(ctx context.Context, branch string) (b bound, tip string, err error) {
-	if tip, err = s.tipOf(ctx, branch); err == nil {
-		b, err = s.bound(ctx, tip)
+func (s *Site) BoundNow(ctx context.Context, branch string) (b Bound, tip string, err error) {
+	if tip, err = s.TipOf(ctx, branch); err == nil {
+		b, err = s.Bound(ctx, tip)
 	}
 	return b, tip, err
 }
 
-// boundFor is the base branch's declaration, or the head's where the base has
+// BoundFor is the base branch's declaration, or the head's where the base has
 // none that reads (decision 2).
-func (s *Site) boundFor(ctx context.Context, baseTip string, change engine.Change) (bound, error) {
-	b, err := s.boundAt(ctx, baseTip)
-	if err == nil || forPeople(err) == nil {
+func (s *Site) BoundFor(ctx context.Context, baseTip string, change engine.Change) (Bound, error) {
+	b, err := s.BoundAt(ctx, baseTip)
+	if err == nil || ForPeople(err) == nil {
 		return b, err
 	}
-	if err := s.fetchHead(ctx, change.Number, change.Head); err != nil {
-		return bound{}, err
+	if err := s.FetchHead(ctx, change.Number, change.Head); err != nil {
+		return Bound{}, err
 	}
-	return s.bound(ctx, change.Head)
+	return s.Bound(ctx, change.Head)
 }
 
-// statusPlace is one env and project that statuses of a commit are said for.
-type statusPlace struct {
-	env    project.Env
-	member string
+// StatusPlace is one env and project that statuses of a commit are said for.
+type StatusPlace struct {
+	Env    project.Env
+	Member string
 	// withEnv: two envs share the branch.
-	withEnv bool
+	WithEnv bool
 }
 
-// places are every env and project of a branch.
-func (b bound) places(branch, defaultEnv string) []statusPlace {
+// Places are every env and project of a branch.
+func (b Bound) Places(branch, defaultEnv string) []StatusPlace {
 	envs := b.EnvsOf(branch, defaultEnv)
-	var out []statusPlace
+	var out []StatusPlace
 	for _, env := range envs {
 		for _, member := range b.projects {
-			out = append(out, statusPlace{env: env, member: member, withEnv: project.SharedBranch(envs)})
+			out = append(out, StatusPlace{Env: env, Member: member, WithEnv: project.SharedBranch(envs)})
 		}
 	}
 	return out
 }
 
-func (p statusPlace) context(stage string) string {
-	return project.Context(stage, p.member, p.env.Name, p.withEnv)
+func (p StatusPlace) Context(stage string) string {
+	return project.Context(stage, p.Member, p.Env.Name, p.WithEnv)
 }

@@ -39,18 +39,18 @@ func (st *Stage) Promote(ctx context.Context, in PromoteInput) (*Apply, error) {
 // decideRelease finds the commit, plans it, and decides what may be decided before
 // anything is deployed.
 func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *Checkout, error) {
-	t, err := st.greenTarget(ctx, in.ApplyInput)
+	t, err := st.GreenTarget(ctx, in.ApplyInput)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
-	case t.refusal != "":
-		return nil, nil, refusef("%s; a release is made of a green commit", t.refusal)
-	case t.commit != in.Head:
-		return nil, nil, refusef("%s is to be released and %s is checked out; check out %s", project.Short(t.commit), project.Short(in.Head), t.commit)
+	case t.Refusal != "":
+		return nil, nil, Refusef("%s; a release is made of a green commit", t.Refusal)
+	case t.Commit != in.Head:
+		return nil, nil, Refusef("%s is to be released and %s is checked out; check out %s", project.Short(t.Commit), project.Short(in.Head), t.Commit)
 	}
 	a, err := st.newRelease(in, &t)
-	if err != nil || t.done {
+	if err != nil || t.Done {
 		return a, nil, err
 	}
 	if err := in.waveRecord(); err != nil {
@@ -66,7 +66,7 @@ func (st *Stage) decideRelease(ctx context.Context, in PromoteInput) (*Apply, *C
 		return nil, nil, err
 	}
 	if a.Report.Status == report.PlanFailed {
-		return nil, nil, refusef("%s", a.whyUnplanned())
+		return nil, nil, Refusef("%s", a.whyUnplanned())
 	}
 	if err := st.openRelease(ctx, in, t, a, checkout); err != nil || in.DryRun {
 		return a, checkout, err
@@ -86,43 +86,43 @@ func (a *Apply) whyUnplanned() string {
 }
 
 // newRelease is a release of which nothing is planned yet.
-func (st *Stage) newRelease(in PromoteInput, t *target) (*Apply, error) {
+func (st *Stage) newRelease(in PromoteInput, t *Target) (*Apply, error) {
 	a := &Apply{
-		Branch: in.Branch, Member: in.Member, Prefix: t.prefix, Op: PromoteOp, Token: st.NewID(), Follows: t.follows,
-		Dir: in.Dir, Round: 1, OnlyWave: in.Wave, Release: &Release{AppliesOnMerge: t.policy.Env.ApplyOnMerge, Rounds: t.held, Waiting: map[string]GateAnswer{}, AtGate: map[string]bool{}, Plans: map[string]*PlanSet{}},
+		Branch: in.Branch, Member: in.Member, Prefix: t.Prefix, Op: PromoteOp, Token: st.NewID(), Follows: t.follows,
+		Dir: in.Dir, Round: 1, OnlyWave: in.Wave, Release: &Release{AppliesOnMerge: t.Policy.Env.ApplyOnMerge, Rounds: t.held, Waiting: map[string]GateAnswer{}, AtGate: map[string]bool{}, Plans: map[string]*PlanSet{}},
 	}
-	env := &t.policy.Env
-	t.policy.OnlyEnv = false // every env has these ops and gates
+	env := &t.Policy.Env
+	t.Policy.OnlyEnv = false // every env has these ops and gates
 	switch {
 	case in.Gate != "" && env.WaveGate != "":
-		return nil, refusef("env %s gates each wave (%s), so one gate for all of them is not asked; leave it out", env.Name, env.WaveGate)
+		return nil, Refusef("env %s gates each wave (%s), so one gate for all of them is not asked; leave it out", env.Name, env.WaveGate)
 	case env.WaveGate != "":
 		env.Gate = project.WaveGate(env.WaveGate, 1)
 	case in.Gate == "":
 		env.Gate = "" // the components have gates
 	}
-	a.Policy = t.policy
+	a.Policy = t.Policy
 	var err error
 	if a.Report, err = report.New(report.Apply, nil, nil); err != nil {
 		return nil, err
 	}
 	a.address(*t)
-	if t.done {
-		a.Report.Status, a.Report.Message = report.Nothing, t.commit+" is what "+in.Env+" has already"
+	if t.Done {
+		a.Report.Status, a.Report.Message = report.Nothing, t.Commit+" is what "+in.Env+" has already"
 	}
 	return a, nil
 }
 
 // openRelease reads what the gates of a release that is planned need, and says what it
 // is made of.
-func (st *Stage) openRelease(ctx context.Context, in PromoteInput, t target, a *Apply, checkout *Checkout) error {
+func (st *Stage) openRelease(ctx context.Context, in PromoteInput, t Target, a *Apply, checkout *Checkout) error {
 	binds, err := in.Site.bindsRelease(ctx, in.Branch, t.base)
 	if err != nil {
 		return err
 	}
 	d, err := st.deploymentOf(DeployInput{
-		Site: in.Site, Commit: t.commit, Member: in.Member, Env: in.Env, Binds: binds, Dir: in.Dir, Progress: in.Progress,
-	}, t.policy, checkout)
+		Site: in.Site, Commit: t.Commit, Member: in.Member, Env: in.Env, Binds: binds, Dir: in.Dir, Progress: in.Progress,
+	}, t.Policy, checkout)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (st *Stage) openRelease(ctx context.Context, in PromoteInput, t target, a *
 	if a.Release.Sources, err = d.Sources(ctx, names); err != nil {
 		return err
 	}
-	snap, err := in.Site.snapshot(ctx)
+	snap, err := in.Site.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (s *Site) bindsRelease(ctx context.Context, branch, base string) (*project.
 	switch {
 	case err == nil:
 		return project.Stricter(before, binds), nil
-	case forPeople(err) != nil:
+	case ForPeople(err) != nil:
 		return binds, nil //nolint:nilerr // as said above
 	}
 	return nil, err

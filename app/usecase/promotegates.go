@@ -191,14 +191,14 @@ func (d *Deployment) askEarlier(ctx context.Context, q question, members []strin
 		return answer, err
 	}
 	policy, prefix := d.gatePolicy(q.gate), project.LedgerPrefix(d.in.Member)
-	who := d.in.Site.approvers(policy.Env, nil)
-	decision, _, err := decide(ctx, snap, prefix, d.query(policy, q.op, q.digest), who)
+	who := d.in.Site.Approvers(policy.Env, nil)
+	decision, _, err := Decide(ctx, snap, prefix, d.Query(policy, q.op, q.digest), who)
 	if err != nil || decision.Satisfied || decision.Mismatch == nil {
 		return answer, err
 	}
 	// Whether that approval counts is asked as any other is.
 	earlier := decision.Mismatch.PlanDigest
-	if decision, _, err = decide(ctx, snap, prefix, d.query(policy, q.op, earlier), who); err != nil || !decision.Satisfied {
+	if decision, _, err = Decide(ctx, snap, prefix, d.Query(policy, q.op, earlier), who); err != nil || !decision.Satisfied {
 		return answer, err
 	}
 	side, err := approvedSide(snap, prefix, earlier, decision.Record.Sources)
@@ -224,9 +224,9 @@ func (a GateAnswer) covering() digest.Digest {
 }
 
 // question is what a gate of the release's own, or of a round, is asked.
-func (r *Release) question(st *Stage, site *Site, a *Apply, g Opened) (gate.Query, *approvers) {
+func (r *Release) question(st *Stage, site *Site, a *Apply, g Opened) (gate.Query, *Approvers) {
 	p := r.deployment.gatePolicy(g.Gate)
-	return st.query(p, a.opOf(g), g.Digest), site.approvers(p.Env, nil)
+	return st.Query(p, a.opOf(g), g.Digest), site.Approvers(p.Env, nil)
 }
 
 // gatesStand are the documents of the gates in a record that still stand, by op.

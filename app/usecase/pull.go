@@ -65,7 +65,7 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 		return nil, Trust{}, err
 	}
 	trust, problem := in.trust(ctx, commit)
-	if len(conflicts) == 0 && problem != nil && forPeople(problem) == nil {
+	if len(conflicts) == 0 && problem != nil && ForPeople(problem) == nil {
 		return nil, Trust{}, problem
 	}
 	if len(conflicts) > 0 {
@@ -76,7 +76,7 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 	}
 	checkout, err := in.Site.Checkout(ctx, commit, filepath.Join(in.Dir, "tree"))
 	if err != nil {
-		if problem := forPeople(err); problem != nil {
+		if problem := ForPeople(err); problem != nil {
 			return in.failedPlans(ctx, trust, st.DefaultEnv, mergeBase, problem)
 		}
 		return nil, Trust{}, err
@@ -89,7 +89,7 @@ func (st *Stage) PlanPull(ctx context.Context, in PullInput) ([]PullPlan, Trust,
 		if i < len(all)-1 {
 			in.Ending = nil
 		}
-		plan, err := st.planPullProject(ctx, in, policyOf(trust.Declaration, one.env), checkout, one.project, mergeBase)
+		plan, err := st.planPullProject(ctx, in, PolicyOf(trust.Declaration, one.env), checkout, one.project, mergeBase)
 		if err != nil {
 			return nil, Trust{}, err
 		}
@@ -134,7 +134,7 @@ func (in PullInput) trust(ctx context.Context, mergeResult string) (Trust, error
 		return Trust{Declaration: base, commit: in.BaseTip}, headErr
 	}
 	if baseErr != nil {
-		if forPeople(baseErr) == nil {
+		if ForPeople(baseErr) == nil {
 			return Trust{}, baseErr
 		}
 		return Trust{Declaration: head, commit: mergeResult}, nil
@@ -150,11 +150,11 @@ func (st *Stage) planPullProject(ctx context.Context, in PullInput, p Policy, ch
 		Progress: in.Progress, Ending: in.Ending,
 	})
 	if err != nil {
-		problem := forPeople(err)
+		problem := ForPeople(err)
 		if problem == nil {
 			return PullPlan{}, err
 		}
-		plan.Report, err = in.failedReport(p, proj.Member, mergeBase, problem)
+		plan.Report, err = in.FailedReport(p, proj.Member, mergeBase, problem)
 		return plan, err
 	}
 	plan.Set = set
@@ -175,7 +175,7 @@ func (in PullInput) address(r *report.Report, p Policy, member, mergeBase string
 	}
 }
 
-func (in PullInput) failedReport(p Policy, member, mergeBase string, problem error) (report.Report, error) {
+func (in PullInput) FailedReport(p Policy, member, mergeBase string, problem error) (report.Report, error) {
 	r, err := report.New(report.Plan, nil, nil)
 	if err != nil {
 		return report.Report{}, err
@@ -189,32 +189,32 @@ func (in PullInput) failedReport(p Policy, member, mergeBase string, problem err
 // context gets its status. Without any declaration there is the default env
 // alone.
 func (in PullInput) failedPlans(ctx context.Context, trust Trust, defaultEnv, mergeBase string, problem error) ([]PullPlan, Trust, error) {
-	b := undeclared()
+	b := Undeclared()
 	if trust.Declaration != nil {
 		projects, err := in.Site.Projects(ctx, trust.commit, trust.Declaration)
 		if err != nil {
 			return nil, trust, err
 		}
-		b = bound{Declaration: trust.Declaration, projects: projects}
+		b = Bound{Declaration: trust.Declaration, projects: projects}
 	}
 	var plans []PullPlan
-	for _, at := range b.places(in.BaseBranch, defaultEnv) {
-		if in.Env != "" && at.env.Name != in.Env || (in.Member != "" || in.RootOnly) && at.member != in.Member {
+	for _, at := range b.Places(in.BaseBranch, defaultEnv) {
+		if in.Env != "" && at.Env.Name != in.Env || (in.Member != "" || in.RootOnly) && at.Member != in.Member {
 			continue
 		}
-		p := policyOf(b.Declaration, at.env)
-		r, err := in.failedReport(p, at.member, mergeBase, problem)
+		p := PolicyOf(b.Declaration, at.Env)
+		r, err := in.FailedReport(p, at.Member, mergeBase, problem)
 		if err != nil {
 			return nil, trust, err
 		}
-		plans = append(plans, PullPlan{Policy: p, Member: at.member, Report: r})
+		plans = append(plans, PullPlan{Policy: p, Member: at.Member, Report: r})
 	}
 	return plans, trust, nil
 }
 
-// forPeople is the error when its words are meant for whoever wrote the change,
+// ForPeople is the error when its words are meant for whoever wrote the change,
 // nil when it is a fault of ours or of a system we depend on.
-func forPeople(err error) error {
+func ForPeople(err error) error {
 	var refusal *Refusal
 	var problems project.Problems
 	switch {

@@ -74,7 +74,7 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 		return nil, err
 	}
 	if len(conflicts) > 0 {
-		return nil, refusef("%s does not merge into %s: conflict in %s; merge or rebase the branch and push", project.Short(in.Head), project.Short(in.BaseTip), strings.Join(conflicts, ", "))
+		return nil, Refusef("%s does not merge into %s: conflict in %s; merge or rebase the branch and push", project.Short(in.Head), project.Short(in.BaseTip), strings.Join(conflicts, ", "))
 	}
 	declared, err := in.declaredAtBase(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 	}
 	declared = append(declared, checkout.Workspace)
 	own := &ownEnv{in: in, apart: declaredRoots(declared), taken: map[string]string{}}
-	policy := policyOf(declared[0].Declaration, project.Env{Name: name})
+	policy := PolicyOf(declared[0].Declaration, project.Env{Name: name})
 	d, err := st.deploymentOf(DeployInput{
 		Site: in.Site, Commit: commit, Member: in.Member, Env: name, Dir: in.Dir, Progress: in.Progress,
 	}, policy, checkout)
@@ -141,7 +141,7 @@ func (st *Stage) ownCredentials(ctx context.Context, site *Site, env string) err
 			return fmt.Errorf("%s credentials of env %s: %w", kind, env, err)
 		}
 		if len(pairs) == 0 {
-			return refusef("env %s has no %s credentials of its own, and those of a declared environment are never used for it; configure them (--credentials on the command line)", env, kind)
+			return Refusef("env %s has no %s credentials of its own, and those of a declared environment are never used for it; configure them (--credentials on the command line)", env, kind)
 		}
 	}
 	return nil
@@ -178,7 +178,7 @@ func inWorkspace(roots map[string]project.Root, name string) map[string]project.
 func (o *ownEnv) before(ctx context.Context, d *Deployment, m *member) error {
 	for _, e := range m.part.Entries {
 		if e.Importing {
-			return refusef("root %s imports %s, which exists outside of %s and would be destroyed with it; import it when the pull request is merged", m.name, e.Address, d.in.Env)
+			return Refusef("root %s imports %s, which exists outside of %s and would be destroyed with it; import it when the pull request is merged", m.name, e.Address, d.in.Env)
 		}
 	}
 	state, err := stateOf(m)
@@ -191,7 +191,7 @@ func (o *ownEnv) before(ctx context.Context, d *Deployment, m *member) error {
 	case taken && other == m.name:
 		return nil
 	case taken:
-		return refusef("roots %s and %s keep one state in workspace %s; give each a state of its own (workspace_dir of a local backend, key of s3)", other, m.name, d.in.Env)
+		return Refusef("roots %s and %s keep one state in workspace %s; give each a state of its own (workspace_dir of a local backend, key of s3)", other, m.name, d.in.Env)
 	}
 	err = d.writePullEnv(ctx, o.in, pullenv.Entry{
 		Component: m.component.Name, Root: m.name, State: state, Head: o.in.Head, Base: o.in.BaseTip,

@@ -119,7 +119,7 @@ func (e *pullEnvEnd) run(ctx context.Context) error {
 		e.result.Destroyed = append(e.result.Destroyed, name)
 	}
 	if skipped > 0 {
-		return refusef("%d lines about env %s on the ledger are not understood and may name what is still there; run this with a newer version", skipped, e.result.Env)
+		return Refusef("%d lines about env %s on the ledger are not understood and may name what is still there; run this with a newer version", skipped, e.result.Env)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (e *pullEnvEnd) deployment(ctx context.Context, entry pullenv.Entry) (*Depl
 	d, err := e.openPullEnv(ctx, in)
 	switch {
 	case errors.Is(err, git.ErrUnknownRevision):
-		return nil, refusef("%s is destroyed as %s merged into %s made it, and one of these commits is not here; fetch both", entry.Component, entry.Head, entry.Base)
+		return nil, Refusef("%s is destroyed as %s merged into %s made it, and one of these commits is not here; fetch both", entry.Component, entry.Head, entry.Base)
 	case err != nil:
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (e *pullEnvEnd) componentOf(ctx context.Context, entry pullenv.Entry) (*pro
 	}
 	c := d.components[entry.Component]
 	if c == nil {
-		return nil, refusef("the ledger says that component %s was applied to %s from %s, which does not declare it", entry.Component, e.result.Env, project.Short(entry.Head))
+		return nil, Refusef("the ledger says that component %s was applied to %s from %s, which does not declare it", entry.Component, e.result.Env, project.Short(entry.Head))
 	}
 	return c, nil
 }
@@ -263,7 +263,7 @@ func (e *pullEnvEnd) endState(ctx context.Context, entry pullenv.Entry) error {
 		case err != nil:
 			return err
 		case state != entry.State:
-			return refusef("the state of root %s is not where it was when %s was applied; run this with the settings of that time", m.name, project.Short(entry.Head))
+			return Refusef("the state of root %s is not where it was when %s was applied; run this with the settings of that time", m.name, project.Short(entry.Head))
 		}
 		d.say("destroying %s", m.name)
 		r := &componentRun{Deployment: d, c: c}

@@ -71,7 +71,7 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 	if err := in.Site.fetchTip(ctx, in.Branch, in.Tip); err != nil {
 		return nil, err
 	}
-	b, err := in.Site.boundAt(ctx, in.Tip)
+	b, err := in.Site.BoundAt(ctx, in.Tip)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,11 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 		if in.Env != "" && env.Name != in.Env {
 			continue
 		}
-		due, err := in.unrecorded(ctx, b, env)
+		due, err := in.Unrecorded(ctx, b, env)
 		if err != nil {
 			return written, err
 		}
-		records, err := st.recordAll(ctx, in, b, policyOf(b.Declaration, env), due)
+		records, err := st.recordAll(ctx, in, b, PolicyOf(b.Declaration, env), due)
 		written = append(written, records...)
 		if _, later := errors.AsType[*Unplanned](err); later {
 			unplanned = errors.Join(unplanned, err)
@@ -98,7 +98,7 @@ func (st *Stage) Record(ctx context.Context, in RecordInput) ([]record.Merge, er
 
 // recordAll records the commits of one env, each when it is known whether it
 // plans, none before an older one.
-func (st *Stage) recordAll(ctx context.Context, in RecordInput, b bound, p Policy, due []git.Commit) ([]record.Merge, error) {
+func (st *Stage) recordAll(ctx context.Context, in RecordInput, b Bound, p Policy, due []git.Commit) ([]record.Merge, error) {
 	var written []record.Merge
 	var doubts doubts
 	for _, commit := range due {
@@ -119,21 +119,21 @@ func (st *Stage) recordAll(ctx context.Context, in RecordInput, b bound, p Polic
 
 // planCommit plans one commit, and reads who wrote and reviewed the pull request
 // it merged.
-func (st *Stage) planCommit(ctx context.Context, in RecordInput, b bound, p Policy, commit git.Commit) (*recording, error) {
+func (st *Stage) planCommit(ctx context.Context, in RecordInput, b Bound, p Policy, commit git.Commit) (*recording, error) {
 	change, merged, err := in.Site.mergedBy(ctx, commit.SHA, in.Branch)
 	if err != nil {
 		return nil, err
 	}
 	r := &recording{Stage: st, in: in, policy: p, commit: commit, change: change, merged: merged}
 	if merged {
-		if err = in.Site.fetchHead(ctx, change.Number, change.Head); err != nil {
+		if err = in.Site.FetchHead(ctx, change.Number, change.Head); err != nil {
 			return nil, err
 		}
-		if r.authors, err = in.Site.authors(ctx, change, commit.Parent); err != nil {
+		if r.authors, err = in.Site.Authors(ctx, change, commit.Parent); err != nil {
 			return nil, err
 		}
 		if p.ReviewRules {
-			if r.rule, err = in.Site.reviewRule(ctx, change, commit.Parent); err != nil {
+			if r.rule, err = in.Site.ReviewRule(ctx, change, commit.Parent); err != nil {
 				return nil, err
 			}
 		}
@@ -169,11 +169,11 @@ type draftRecord struct {
 // tip has, so that a commit is recorded for all of them. A commit its author has
 // to mend is recorded as one that did not plan: it covers nothing, and nothing
 // newer waits for it.
-func (r *recording) plan(ctx context.Context, b bound) ([]draftRecord, error) {
+func (r *recording) plan(ctx context.Context, b Bound) ([]draftRecord, error) {
 	dir := filepath.Join(r.Dir, "record", r.NewID())
 	defer os.RemoveAll(dir)
 	checkout, err := r.in.Site.Checkout(ctx, r.commit.SHA, filepath.Join(dir, "tree"))
-	problem := forPeople(err)
+	problem := ForPeople(err)
 	if err != nil && problem == nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (r *recording) planProject(ctx context.Context, checkout *Checkout, proj pr
 		Site: r.in.Site, Checkout: checkout, Project: proj, Env: r.policy.Env,
 		Base: r.commit.Parent, Head: r.commit.SHA, RunDir: filepath.Join(dir, "run", safeName(proj.Member)), Progress: r.in.Progress,
 	})
-	if problem := forPeople(err); problem != nil {
+	if problem := ForPeople(err); problem != nil {
 		return notPlannedDraft(proj.Member, problem.Error()), nil
 	}
 	if err != nil {
@@ -253,7 +253,7 @@ func (d *draftRecord) outcomes(set *PlanSet) error {
 			continue // a hole was not given to the planner
 		case passes(m.cause):
 			return fmt.Errorf("planning %s: %w", name, m.cause)
-		case forPeople(m.cause) == nil:
+		case ForPeople(m.cause) == nil:
 			doubted = append(doubted, name)
 		default:
 			mend = true
@@ -279,7 +279,7 @@ func passes(err error) bool {
 // write decides each project's approval on the ledger as it stands and appends
 // all records in one write.
 func (r *recording) write(ctx context.Context) ([]record.Merge, error) {
-	who := r.in.Site.approvers(r.policy.Env, r.rule)
+	who := r.in.Site.Approvers(r.policy.Env, r.rule)
 	var out []record.Merge
 	written, err := r.in.Site.Ledger.Update(ctx, "Merge record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		out = nil
@@ -304,7 +304,7 @@ func (r *recording) write(ctx context.Context) ([]record.Merge, error) {
 }
 
 // record is one project's record.
-func (r *recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRecord, who *approvers) (record.Merge, error) {
+func (r *recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRecord, who *Approvers) (record.Merge, error) {
 	m := record.Merge{
 		Commit: r.commit.SHA, Base: r.commit.Parent, Env: r.policy.Env.Name, Member: d.member,
 		Gate: r.policy.Env.Gate, Status: d.plan.Status, Message: d.message,
@@ -327,8 +327,8 @@ func (r *recording) record(ctx context.Context, snap *ledger.Snapshot, d draftRe
 
 // recordApproval fills in under which approval the merge came: one of the plan
 // recorded, or one of another plan of the pull request that covers it.
-func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, prefix string, p Policy, plan StoredPlan, who *approvers, m *record.Merge) error {
-	d, lines, err := decide(ctx, snap, prefix, st.query(p, m.Op, plan.Document.Digest), who)
+func (st *Stage) recordApproval(ctx context.Context, snap *ledger.Snapshot, prefix string, p Policy, plan StoredPlan, who *Approvers, m *record.Merge) error {
+	d, lines, err := Decide(ctx, snap, prefix, st.Query(p, m.Op, plan.Document.Digest), who)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 // in silence.
 func refuseStep(step project.Step) error {
 	if step.Gate != nil {
-		return refusef("%s:%d: gates inside a component are not enforced yet; remove the gate step or apply this component by hand", step.File, step.Line)
+		return Refusef("%s:%d: gates inside a component are not enforced yet; remove the gate step or apply this component by hand", step.File, step.Line)
 	}
-	return refusef("%s:%d: no planner for step kind %q; this version plans terraform-apply", step.File, step.Line, step.Kind)
+	return Refusef("%s:%d: no planner for step kind %q; this version plans terraform-apply", step.File, step.Line, step.Kind)
 }
 
 // refuseUndeclared refuses a read of an output that no root of its component declares:
@@ -28,7 +28,7 @@ func (p *planner) refuseUndeclared(m *member) error {
 		}
 		name, _, _ := strings.Cut(read.Output, ".")
 		if declared, understood := p.declares(from, name); understood && !declared {
-			return refusef("%s:%d: %s reads the output %q of %s, which declares none of that name; declare it there or correct the name", m.step.File, read.Line, m.name, name, read.Component)
+			return Refusef("%s:%d: %s reads the output %q of %s, which declares none of that name; declare it there or correct the name", m.step.File, read.Line, m.name, name, read.Component)
 		}
 	}
 	return nil
@@ -81,7 +81,7 @@ func (p *planner) refuseSharedStates(ctx context.Context, members []*member) {
 		case other == nil:
 			first[place] = m
 		default:
-			err := refusef("%s and %s keep their state in one place, so that each would destroy what the other makes; give each root a state of its own", other.name, m.name)
+			err := Refusef("%s and %s keep their state in one place, so that each would destroy what the other makes; give each root a state of its own", other.name, m.name)
 			for _, both := range []*member{other, m} {
 				both.planned.Planned = engine.Planned{}
 				p.fail(ctx, both, err)

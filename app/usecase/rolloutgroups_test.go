@@ -64,7 +64,7 @@ func TestAMemberThatWaitsForItsStateIsPlannedNowhere(t *testing.T) {
 	t.Parallel()
 	r, one := rolledOut(t)
 	r.Stage, r.open = &Stage{NewID: func() string { return "id" }}, openGroups{}
-	r.open.add([]string{"net", "app", "data", "web"}, "mark", refusef("waits"))
+	r.open.add([]string{"net", "app", "data", "web"}, "mark", Refusef("waits"))
 	c, err := compose.Of(r.composition(r.planner()))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestAMemberThatWaitsForItsStateIsPlannedNowhere(t *testing.T) {
 			t.Errorf("%s by itself: %v", m.name, err)
 		}
 		r.upstreams.read(t.Context(), m.component.Name)
-		if known, _ := r.upstreams.of(m.component.Name); forPeople(known.err) == nil {
+		if known, _ := r.upstreams.of(m.component.Name); ForPeople(known.err) == nil {
 			t.Errorf("its outputs: %v", known.err)
 		}
 	}

@@ -73,7 +73,7 @@ func (a *Apply) gatesAsked(snap *ledger.Snapshot, members []string) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	lines, err := gateLines(snap, a.Prefix, a.Op)
+	lines, err := GateLines(snap, a.Prefix, a.Op)
 	var names []string
 	for _, l := range lines {
 		if l.Environment == a.Policy.Env.Name && digest.Same(l.PlanDigest, d) {
@@ -277,7 +277,7 @@ func (ex *execution) askGate(ctx context.Context, p *Pass, at Opened, what strin
 	if warning != "" {
 		a.Warnings = append(a.Warnings, warning)
 	}
-	if a.opens(p, decision) {
+	if a.Opens(p, decision) {
 		p.Gates, p.ApprovedBy, a.Waits = []Opened{*p.Asked}, decision.ApprovedBy, ""
 		return nil
 	}

@@ -50,10 +50,10 @@ func readShown(snap *ledger.Snapshot, prefix, hash string) (Shown, bool, error) 
 	return s, true, nil
 }
 
-// approvalFiles are the files written with an approval of doc: the document and
+// ApprovalFiles are the files written with an approval of doc: the document and
 // what was shown with it. A document on which the redaction net fires is not
 // written, and no merge then counts as approved by it (soundness).
-func approvalFiles(prefix string, doc *changeset.Document, s Shown) ([]ledger.File, string, error) {
+func ApprovalFiles(prefix string, doc *changeset.Document, s Shown) ([]ledger.File, string, error) {
 	hash := cover.SourcesHash(s.Sources)
 	path, err := shownPath(prefix, hash)
 	if err != nil {

@@ -58,7 +58,7 @@ func (in PlanInput) bareTarget(step project.Step, values map[string]digest.Value
 	name := step.RootOf()
 	root, ok := in.Project.Roots[name]
 	if !ok {
-		return engine.Target{}, refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
+		return engine.Target{}, Refusef("%s:%d: root %q is not declared; add it to terraform.roots or give the step a dir", step.File, step.Line, name)
 	}
 	return engine.Target{
 		Member: name, Root: root,

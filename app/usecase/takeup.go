@@ -19,7 +19,7 @@ import (
 // one had (pr-loop §5.12, decision 13). Taken says that it decided. A record that
 // is refused changes nothing, and what follows decides as if there were none: unused
 // says why, where a record was handed in.
-func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t target, a *Apply, snap *ledger.Snapshot, merges []cover.Merge) (taken bool, unused []string, err error) {
+func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t Target, a *Apply, snap *ledger.Snapshot, merges []cover.Merge) (taken bool, unused []string, err error) {
 	r := in.stopped()
 	if r == nil || r.Empty() {
 		return false, nil, nil
@@ -122,7 +122,7 @@ func (st *Stage) stillApproved(ctx context.Context, site *Site, snap *ledger.Sna
 }
 
 // carryOn starts the apply of what a record left.
-func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t target, a *Apply, r resume.Record, covered cover.Report, who []string) error {
+func (st *Stage) carryOn(ctx context.Context, in ApplyInput, t Target, a *Apply, r resume.Record, covered cover.Report, who []string) error {
 	for _, m := range a.Set.Members {
 		m.Done = slices.Contains(r.Completed, m.Component)
 	}

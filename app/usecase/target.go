@@ -15,14 +15,14 @@ import (
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// target is the commit to apply and what it is measured from.
-type target struct {
-	commit, base string
+// Target is the commit to apply and what it is measured from.
+type Target struct {
+	Commit, base string
 	line         []git.Commit // the branch's first-parent line, newest first
-	policy       Policy
-	prefix       string
-	refusal      string // why it is not green
-	done         bool   // it is the commit last applied
+	Policy       Policy
+	Prefix       string
+	Refusal      string // why it is not green
+	Done         bool   // it is the commit last applied
 	first        bool   // nothing was applied to the env yet
 	// follows is the token of the attempt that stood when this was found.
 	follows string
@@ -30,11 +30,11 @@ type target struct {
 	held map[string]int
 }
 
-// greenTarget finds the commit to apply, proves that it counts as green and
+// GreenTarget finds the commit to apply, proves that it counts as green and
 // that it is not older than what was applied or tried before (pr-loop §6.4,
 // decisions 5 and 18).
-func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error) {
-	var t target
+func (st *Stage) GreenTarget(ctx context.Context, in ApplyInput) (Target, error) {
+	var t Target
 	if err := in.Site.FetchBranch(ctx, in.Branch); err != nil {
 		return t, err
 	}
@@ -52,61 +52,61 @@ func (st *Stage) greenTarget(ctx context.Context, in ApplyInput) (target, error)
 		return t, err
 	}
 	counting := green.Count(tags, shas(t.line))
-	if t.commit = in.Commit; t.commit == "" {
-		if t.commit, _ = green.Last(shas(t.line), tags); t.commit == "" {
-			return t, refusef("no commit of %s has a counting ci/green tag; chant ci tick gives one to what is green", in.Branch)
+	if t.Commit = in.Commit; t.Commit == "" {
+		if t.Commit, _ = green.Last(shas(t.line), tags); t.Commit == "" {
+			return t, Refusef("no commit of %s has a counting ci/green tag; chant ci tick gives one to what is green", in.Branch)
 		}
 	}
-	if !counting.Green[t.commit] {
-		t.refusal = notGreen(t.commit, in.Branch, counting)
-		t.base = t.commit
+	if !counting.Green[t.Commit] {
+		t.Refusal = notGreen(t.Commit, in.Branch, counting)
+		t.base = t.Commit
 		return t, t.bind(in, st.DefaultEnv, declaration, nil)
 	}
 	return t, st.measure(ctx, in, &t, declaration, counting)
 }
 
 // measure finds the base and the policy of a green commit.
-func (st *Stage) measure(ctx context.Context, in ApplyInput, t *target, declaration *project.Declaration, counting green.Counting) error {
-	t.prefix = project.LedgerPrefix(in.Member)
-	snap, err := in.Site.snapshot(ctx)
+func (st *Stage) measure(ctx context.Context, in ApplyInput, t *Target, declaration *project.Declaration, counting green.Counting) error {
+	t.Prefix = project.LedgerPrefix(in.Member)
+	snap, err := in.Site.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	attempt, applied, err := readProgress(snap, t.prefix, in.Env)
+	attempt, applied, err := readProgress(snap, t.Prefix, in.Env)
 	if err != nil {
 		return err
 	}
-	if err := record.Fence(t.commit, shas(t.line), attempt, applied, ""); err != nil {
-		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", project.Short(t.commit), err)}
+	if err := record.Fence(t.Commit, shas(t.line), attempt, applied, ""); err != nil {
+		return &Refusal{Message: fmt.Sprintf("%s is not applied: %v", project.Short(t.Commit), err)}
 	}
-	first, err := readBase(snap, t.prefix, in.Env)
+	first, err := readBase(snap, t.Prefix, in.Env)
 	if err == nil && applied == nil && first == nil {
-		first, err = recordedFrom(snap, t.prefix, in.Env, t.line)
+		first, err = recordedFrom(snap, t.Prefix, in.Env, t.line)
 	}
 	if err != nil {
 		return err
 	}
 	if attempt != nil {
 		t.follows = attempt.Token
-		if attempt.Commit == t.commit {
+		if attempt.Commit == t.Commit {
 			t.held = attempt.Rounds
 		}
 	}
 	t.first = applied == nil
-	t.base = baseOf(t.commit, in.Base, t.line, attempt, applied, first, counting)
+	t.base = baseOf(t.Commit, in.Base, t.line, attempt, applied, first, counting)
 	if t.base == "" {
-		return refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", project.Short(t.commit), in.Branch)
+		return Refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", project.Short(t.Commit), in.Branch)
 	}
-	t.done = applied != nil && applied.Commit == t.commit
+	t.Done = applied != nil && applied.Commit == t.Commit
 	atBase, err := in.Site.Declaration(ctx, t.base)
-	if err != nil && forPeople(err) == nil {
+	if err != nil && ForPeople(err) == nil {
 		return err
 	}
 	if err := t.bind(in, st.DefaultEnv, declaration, atBase); err != nil {
 		return err
 	}
-	if !t.done {
-		t.refusal, err = st.judgeAgain(ctx, in.Site, t.commit, declaration)
+	if !t.Done {
+		t.Refusal, err = st.judgeAgain(ctx, in.Site, t.Commit, declaration)
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (s *Site) fetchAgain(ctx context.Context, branch string) error {
 
 // bind reads the env's policy from the branch tip and the base of the applied
 // range, the stricter of the two (decision 2).
-func (t *target) bind(in ApplyInput, defaultEnv string, tip, base *project.Declaration) error {
+func (t *Target) bind(in ApplyInput, defaultEnv string, tip, base *project.Declaration) error {
 	d := tip
 	if base != nil {
 		d = project.Stricter(base, tip)
@@ -159,18 +159,18 @@ func (t *target) bind(in ApplyInput, defaultEnv string, tip, base *project.Decla
 		switch {
 		case in.WaveGate == "" || in.WaveGate == env.WaveGate:
 		case env.WaveGate != "":
-			return refusef("env %s declares the wave gate %s; leave out another one", env.Name, env.WaveGate)
+			return Refusef("env %s declares the wave gate %s; leave out another one", env.Name, env.WaveGate)
 		default:
 			env.WaveGate = in.WaveGate
 		}
 		if in.Wave > 0 && env.WaveGate == "" {
-			return refusef("env %s gates no waves, so that none can be applied alone; declare its waveGate, or name one", env.Name)
+			return Refusef("env %s gates no waves, so that none can be applied alone; declare its waveGate, or name one", env.Name)
 		}
-		t.policy = policyOf(d, env)
-		t.policy.ReviewRules = t.policy.ReviewRules || in.RequireReview
+		t.Policy = PolicyOf(d, env)
+		t.Policy.ReviewRules = t.Policy.ReviewRules || in.RequireReview
 		return nil
 	}
-	return refusef("env %q is not declared for branch %s", in.Env, in.Branch)
+	return Refusef("env %q is not declared for branch %s", in.Env, in.Branch)
 }
 
 func notGreen(commit, branch string, counting green.Counting) string {
@@ -210,7 +210,7 @@ func readProgress(snap *ledger.Snapshot, prefix, env string) (*record.Attempt, *
 
 // readMerges loads the merges of the range that were recorded approved, newest
 // first, each with whether its approval stands now. All merges go to the report.
-func (st *Stage) readMerges(ctx context.Context, site *Site, snap *ledger.Snapshot, t target, a *Apply) ([]cover.Merge, error) {
+func (st *Stage) readMerges(ctx context.Context, site *Site, snap *ledger.Snapshot, t Target, a *Apply) ([]cover.Merge, error) {
 	var err error
 	if a.Report.Green.Merges, a.Merges, err = mergesOf(snap, t); err != nil {
 		return nil, err
@@ -236,9 +236,9 @@ func (st *Stage) coverMerges(ctx context.Context, site *Site, snap *ledger.Snaps
 
 // mergesOf are the commits of the range, newest first, with how each was merged, and the
 // records of those that have one.
-func mergesOf(snap *ledger.Snapshot, t target) (rows []report.Merge, merges []record.Merge, err error) {
-	for _, c := range between(t.line, t.commit, t.base) {
-		data, found, err := snap.Read(record.MergePath(t.prefix, t.policy.Env.Name, c.SHA))
+func mergesOf(snap *ledger.Snapshot, t Target) (rows []report.Merge, merges []record.Merge, err error) {
+	for _, c := range between(t.line, t.Commit, t.base) {
+		data, found, err := snap.Read(record.MergePath(t.Prefix, t.Policy.Env.Name, c.SHA))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -280,11 +280,11 @@ func (st *Stage) mergeStands(ctx context.Context, site *Site, snap *ledger.Snaps
 	if err != nil {
 		return false, err
 	}
-	q := st.query(p, m.Op, *m.Approved)
+	q := st.Query(p, m.Op, *m.Approved)
 	q.Gate = m.Gate
-	who := site.approvers(p.Env, rule)
+	who := site.Approvers(p.Env, rule)
 	who.until = m.Timestamp
-	d, _, err := decide(ctx, snap, prefix, q, who)
+	d, _, err := Decide(ctx, snap, prefix, q, who)
 	return d.Satisfied, err
 }
 

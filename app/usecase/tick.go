@@ -124,10 +124,10 @@ func (s *Site) isFetched(branch string) {
 	s.fetched[branch] = true
 }
 
-// look fetches a branch and the ledger, asking the remote for both at once. Where
+// Look fetches a branch and the ledger, asking the remote for both at once. Where
 // that fails it is no error yet: whoever needs one of them fetches it, and is told
 // why that fails.
-func (s *Site) look(ctx context.Context, branch string) (both bool) {
+func (s *Site) Look(ctx context.Context, branch string) (both bool) {
 	if s.Clone.Remote() == "" || s.Clone.Fetch(ctx, append(s.branchSpecs(branch), s.Ledger.Refspec())...) != nil {
 		return false
 	}
@@ -136,29 +136,29 @@ func (s *Site) look(ctx context.Context, branch string) (both bool) {
 		s.isFetched(branch)
 		return false
 	}
-	s.goOn(branch, snap)
+	s.GoOn(branch, snap)
 	return true
 }
 
-// goOn has what follows begin with a branch that was fetched just now, and with the
+// GoOn has what follows begin with a branch that was fetched just now, and with the
 // ledger as it was read then, nil where it was not.
-func (s *Site) goOn(branch string, snap *ledger.Snapshot) {
+func (s *Site) GoOn(branch string, snap *ledger.Snapshot) {
 	s.isFetched(branch)
 	if snap != nil {
 		s.snap = snap
 	}
 }
 
-// tipOf fetches a branch and returns its tip. A branch that was deleted is
+// TipOf fetches a branch and returns its tip. A branch that was deleted is
 // errGone.
-func (s *Site) tipOf(ctx context.Context, branch string) (string, error) {
+func (s *Site) TipOf(ctx context.Context, branch string) (string, error) {
 	err := s.FetchBranch(ctx, branch)
 	tip := ""
 	if err == nil {
 		tip, err = s.Clone.Resolve(ctx, s.branchRef(branch))
 	}
 	if errors.Is(err, git.ErrUnknownRevision) {
-		return "", fmt.Errorf("branch %s: %w", branch, errGone)
+		return "", fmt.Errorf("branch %s: %w", branch, ErrGone)
 	}
 	return tip, err
 }
@@ -172,12 +172,12 @@ func (s *Site) fetchTip(ctx context.Context, branch, tip string) error {
 	return s.FetchBranch(ctx, branch)
 }
 
-// errGone says that a branch is not there any more: nothing happens on it.
-var errGone = errors.New("the branch is gone")
+// ErrGone says that a branch is not there any more: nothing happens on it.
+var ErrGone = errors.New("the branch is gone")
 
-// fetchHead brings the head of a pull request here unless it is: a clone made
+// FetchHead brings the head of a pull request here unless it is: a clone made
 // anew has branches only.
-func (s *Site) fetchHead(ctx context.Context, number int, head string) error {
+func (s *Site) FetchHead(ctx context.Context, number int, head string) error {
 	if _, err := s.Clone.Resolve(ctx, head+"^{commit}"); err == nil {
 		return nil
 	}
@@ -186,8 +186,8 @@ func (s *Site) fetchHead(ctx context.Context, number int, head string) error {
 
 // TickBranch fetches a branch and ticks it where it is the one ci.green names.
 func (st *Stage) TickBranch(ctx context.Context, site *Site, branch string) ([]green.TagDue, error) {
-	tip, err := site.tipOf(ctx, branch)
-	if errors.Is(err, errGone) {
+	tip, err := site.TipOf(ctx, branch)
+	if errors.Is(err, ErrGone) {
 		return nil, nil
 	}
 	if err != nil {
@@ -195,7 +195,7 @@ func (st *Stage) TickBranch(ctx context.Context, site *Site, branch string) ([]g
 	}
 	d, err := site.Declaration(ctx, tip)
 	if err != nil || d.Green == nil || d.Green.Branch != branch {
-		if err != nil && forPeople(err) != nil {
+		if err != nil && ForPeople(err) != nil {
 			return nil, nil //nolint:nilerr // what does not read names no branch
 		}
 		return nil, err

@@ -45,12 +45,12 @@ func TestAPolicyIsReadAtTheBaseAndAtTheTip(t *testing.T) {
 		for where, at := range map[string][2]*project.Declaration{"at the base": {tt.strict, with(nil)}, "at the tip": {with(nil), tt.strict}} {
 			t.Run(name+" "+where, func(t *testing.T) {
 				t.Parallel()
-				var got target
+				var got Target
 				if err := got.bind(ApplyInput{Branch: "main", Env: "prod"}, "prod", at[1], at[0]); err != nil {
 					t.Fatal(err)
 				}
-				env := got.policy.Env
-				if diff := cmp.Diff(tt.want, seen{env.Approvers, env.MinApprovals, got.policy.ReviewRules, env.ApplyOnMerge}); diff != "" {
+				env := got.Policy.Env
+				if diff := cmp.Diff(tt.want, seen{env.Approvers, env.MinApprovals, got.Policy.ReviewRules, env.ApplyOnMerge}); diff != "" {
 					t.Errorf("policy (-want +got):\n%s", diff)
 				}
 			})

@@ -77,7 +77,7 @@ func TestAMergeThatDidNotPlanIsRecordedOnceItIsKnownWhy(t *testing.T) {
 func TestOutcomesTellTheAuthorsFaultsFromThePlanners(t *testing.T) {
 	t.Parallel()
 	failed := func(cause error) *PlannedMember { return &PlannedMember{Error: cause.Error(), cause: cause} }
-	word, mend, ours := errors.New("no answer"), refusef("main.tf:1: ..."), &os.PathError{Op: "open", Path: "x", Err: os.ErrPermission}
+	word, mend, ours := errors.New("no answer"), Refusef("main.tf:1: ..."), &os.PathError{Op: "open", Path: "x", Err: os.ErrPermission}
 	d := draftRecord{}
 	if err := d.outcomes(&PlanSet{Members: map[string]*PlannedMember{"a": {}, "b": failed(word)}}); err != nil {
 		t.Fatal(err)

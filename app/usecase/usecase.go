@@ -1,8 +1,8 @@
-// Package usecase holds the stages of the loop, one file a verb: receive, plan,
-// approve, record, tick, settle, apply. Each stage is written once and hosted
+// Package usecase holds the stages of the loop, one file a verb: plan, approve,
+// record, tick, apply, promote, roll out. Each stage is written once and hosted
 // twice, by the server's jobs and by the command line. A stage fetches, lets
 // engine decide and acts; it decides nothing itself and knows neither the queue
-// nor HTTP.
+// nor HTTP, nor what the server says of it (app/settle).
 package usecase
 
 import (
@@ -38,13 +38,13 @@ type Site struct {
 	SharedAccount bool
 
 	fetched   map[string]bool
-	bare      map[string]bool // markers of notes that nobody has written, when last looked
+	Bare      map[string]bool // markers of notes that nobody has written, when last looked
 	snap      *ledger.Snapshot
 	reviewers *[]string // of the pull request that is settled, once they were read
 }
 
-// snapshot is the ledger as this stage first read it.
-func (s *Site) snapshot(ctx context.Context) (*ledger.Snapshot, error) {
+// Snapshot is the ledger as this stage first read it.
+func (s *Site) Snapshot(ctx context.Context) (*ledger.Snapshot, error) {
 	if s.snap == nil {
 		snap, err := s.Ledger.Snapshot(ctx)
 		if err != nil {
@@ -130,6 +130,6 @@ func (st *Stage) driverOf(ctx context.Context, repo engine.Repo, env string, p p
 	return driver, nil
 }
 
-func refusef(format string, args ...any) error {
+func Refusef(format string, args ...any) error {
 	return &Refusal{Message: fmt.Sprintf(format, args...)}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/chant-bot/chant/engine/report"
 )
 
-// ask decides a gate of the apply's op on a snapshot, for a set.
-func (st *Stage) ask(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, g Opened, set *PlanSet) (gate.Decision, error) {
+// Ask decides a gate of the apply's op on a snapshot, for a set.
+func (st *Stage) Ask(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, g Opened, set *PlanSet) (gate.Decision, error) {
 	q, who, err := st.question(ctx, site, a, g, set)
 	if err != nil {
 		return gate.Decision{}, err
 	}
-	d, _, err := decide(ctx, snap, a.Prefix, q, who)
+	d, _, err := Decide(ctx, snap, a.Prefix, q, who)
 	return d, err
 }
 
@@ -26,7 +26,7 @@ func (st *Stage) ask(ctx context.Context, site *Site, snap *ledger.Snapshot, a *
 // approved there: a side without a Doc where no approval stands, or the ledger does not
 // have what it is of.
 func (st *Stage) approvedAt(ctx context.Context, site *Site, snap *ledger.Snapshot, a *Apply, g Opened, set *PlanSet) (d gate.Decision, approved cover.Side, err error) {
-	if d, err = st.ask(ctx, site, snap, a, g, set); err != nil || !d.Satisfied {
+	if d, err = st.Ask(ctx, site, snap, a, g, set); err != nil || !d.Satisfied {
 		return d, approved, err
 	}
 	approved, err = approvedSide(snap, a.Prefix, g.Digest, d.Record.Sources)
@@ -34,21 +34,21 @@ func (st *Stage) approvedAt(ctx context.Context, site *Site, snap *ledger.Snapsh
 }
 
 // question is what a gate of the apply's op is asked, and who judges its approvers.
-func (st *Stage) question(ctx context.Context, site *Site, a *Apply, g Opened, set *PlanSet) (gate.Query, *approvers, error) {
+func (st *Stage) question(ctx context.Context, site *Site, a *Apply, g Opened, set *PlanSet) (gate.Query, *Approvers, error) {
 	if a.Release != nil {
 		q, who := a.Release.question(st, site, a, g)
 		return q, who, nil
 	}
-	q := st.query(a.Policy, a.Op, g.Digest)
+	q := st.Query(a.Policy, a.Op, g.Digest)
 	q.Gate, q.OnlyEnv = g.Gate, q.OnlyEnv && g.Gate == a.Policy.Env.Gate
-	rule, err := st.ruleAt(ctx, site, a, g.Gate, set)
-	return q, site.approvers(a.Policy.Env, rule), err
+	rule, err := st.RuleAt(ctx, site, a, g.Gate, set)
+	return q, site.Approvers(a.Policy.Env, rule), err
 }
 
-// ruleAt is the review rule of one of the apply's gates. At a round the approver
+// RuleAt is the review rule of one of the apply's gates. At a round the approver
 // also needs a standing approving review on a pull request of the range that
 // changed one of the round's members (pr-loop §5.10).
-func (st *Stage) ruleAt(ctx context.Context, site *Site, a *Apply, gateName string, set *PlanSet) (*gate.ReviewRule, error) {
+func (st *Stage) RuleAt(ctx context.Context, site *Site, a *Apply, gateName string, set *PlanSet) (*gate.ReviewRule, error) {
 	rule := a.greenRule()
 	if rule == nil || gateName == a.Policy.Env.Gate {
 		return rule, nil
@@ -70,9 +70,9 @@ func (st *Stage) ruleAt(ctx context.Context, site *Site, a *Apply, gateName stri
 	return rule, nil
 }
 
-// opens tells whether a decision lets a pass apply: there is an approval, and it was
+// Opens tells whether a decision lets a pass apply: there is an approval, and it was
 // given for the sources that the plans are made from (pr-loop §3.2).
-func (a *Apply) opens(p *Pass, d gate.Decision) bool {
+func (a *Apply) Opens(p *Pass, d gate.Decision) bool {
 	return d.Satisfied && a.withoutHoles(cover.UnderApproval(p.Set.Side(), d.Record.Sources, p.Set.Nothing())).Complete()
 }
 

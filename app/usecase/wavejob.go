@@ -16,7 +16,7 @@ import (
 // they came to, nor under what they applied (pr-loop §7.4).
 func (in ApplyInput) waveRecord() error {
 	if in.Wave > 1 && in.Resume == nil {
-		return refusef("wave %d has no record of the waves before it, so nothing of it is applied; run them first, with the same resume record", in.Wave)
+		return Refusef("wave %d has no record of the waves before it, so nothing of it is applied; run them first, with the same resume record", in.Wave)
 	}
 	return nil
 }
@@ -27,7 +27,7 @@ func (in ApplyInput) waveRecord() error {
 func (st *Stage) takeWave(ctx context.Context, in ApplyInput, a *Apply, snap *ledger.Snapshot) error {
 	r := *in.Resume
 	if why := r.Of(a.place()); why != "" {
-		return refusef("the record is not one of the waves before wave %d: %s", a.OnlyWave, why)
+		return Refusef("the record is not one of the waves before wave %d: %s", a.OnlyWave, why)
 	}
 	if a.PastLastWave() {
 		a.Report.Status, a.Report.Message = report.Nothing, fmt.Sprintf("there are %d waves, so wave %d has nothing to apply", len(a.Set.Selection.Waves), a.OnlyWave)
@@ -43,10 +43,10 @@ func (st *Stage) takeWave(ctx context.Context, in ApplyInput, a *Apply, snap *le
 	if reason, err := st.mainStands(ctx, in.Site, snap, a); err != nil {
 		return err
 	} else if reason != "" {
-		return refusef("nothing of wave %d is applied: %s", a.OnlyWave, reason)
+		return Refusef("nothing of wave %d is applied: %s", a.OnlyWave, reason)
 	}
 	if reason := r.CompletedIsDone(a.afresh()); reason != "" {
-		return refusef("nothing of wave %d is applied: %s", a.OnlyWave, reason)
+		return Refusef("nothing of wave %d is applied: %s", a.OnlyWave, reason)
 	}
 	var err error
 	if a.State, err = a.machine(a.Set, r.Apply().Digest); err != nil {
@@ -67,7 +67,7 @@ func (a *Apply) wavesBefore(r resume.Record) (waits int, err error) {
 		i := slices.IndexFunc(r.Waves, func(w report.Wave) bool { return w.Wave == k })
 		switch {
 		case i < 0 || r.Waves[i].Status == report.WaveNotStarted:
-			return 0, refusef("wave %d has not run, so nothing of wave %d is applied; run it first, with the same resume record", k, a.OnlyWave)
+			return 0, Refusef("wave %d has not run, so nothing of wave %d is applied; run it first, with the same resume record", k, a.OnlyWave)
 		case r.Waves[i].Status == report.WaveWaiting && r.Waves[i].Approve != "": // else a component's own gate is shut, which holds what follows it
 			return k, nil
 		}

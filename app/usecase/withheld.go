@@ -8,10 +8,10 @@ import (
 	"github.com/chant-bot/chant/engine/changeset"
 )
 
-// withheld names what in a document the redaction net fires on, "" when nothing
+// Withheld names what in a document the redaction net fires on, "" when nothing
 // does. Such a document is not written (approvalFiles), so an approval of it
 // covers no merge, and whoever approved is told.
-func withheld(doc *changeset.Document) string {
+func Withheld(doc *changeset.Document) string {
 	if doc == nil {
 		return ""
 	}

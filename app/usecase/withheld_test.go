@@ -29,7 +29,7 @@ func TestWhatKeepsADocumentFromTheLedgerIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := withheld(tt.doc); got != tt.want {
+			if got := Withheld(tt.doc); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -14,7 +14,7 @@ func (st *Stage) Words(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[*engine.Told](err); ok {
 		return told.Error()
 	}
-	if meant := forPeople(err); meant != nil {
+	if meant := ForPeople(err); meant != nil {
 		return meant.Error()
 	}
 	if st.Fault == nil {

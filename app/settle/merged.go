@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
@@ -20,26 +21,26 @@ import (
 
 // settleMerged shows on a merged pull request what became of it: recorded,
 // waiting for green, and the apply that carries it.
-func (s *Settler) settleMerged(ctx context.Context, site *Site, change engine.Change) (open bool, err error) {
-	tip, err := site.tipOf(ctx, change.BaseBranch)
+func (s *Settler) settleMerged(ctx context.Context, site *usecase.Site, change engine.Change) (open bool, err error) {
+	tip, err := site.TipOf(ctx, change.BaseBranch)
 	if err != nil {
-		return !errors.Is(err, errGone), unlessGone(err)
+		return !errors.Is(err, usecase.ErrGone), unlessGone(err)
 	}
-	b, err := site.boundAt(ctx, tip)
-	if problem := forPeople(err); problem != nil {
+	b, err := site.BoundAt(ctx, tip)
+	if problem := usecase.ForPeople(err); problem != nil {
 		return s.unreadable(ctx, site, change.Head, problem)
 	}
 	if err != nil {
 		return true, err
 	}
-	places := b.places(change.BaseBranch, s.DefaultEnv)
-	snap, err := site.snapshot(ctx)
+	places := b.Places(change.BaseBranch, s.DefaultEnv)
+	snap, err := site.Snapshot(ctx)
 	if err != nil {
 		return true, s.ledgerUnusable(ctx, site, change.Head, places, err)
 	}
 	var failed []error
 	for _, at := range places {
-		m := merged{Settler: s, site: site, change: change, policy: policyOf(b.Declaration, at.env), at: at, bound: b, tip: tip, snap: snap}
+		m := merged{Settler: s, site: site, change: change, policy: usecase.PolicyOf(b.Declaration, at.Env), at: at, bound: b, tip: tip, snap: snap}
 		done, err := m.settle(ctx)
 		failed = append(failed, err)
 		open = open || !done
@@ -54,29 +55,29 @@ func (s *Settler) settleMerged(ctx context.Context, site *Site, change engine.Ch
 // that nothing can be done on the branch. A branch without one is none of ours.
 // What it says goes when the branch is mended, since the merges recorded then
 // are settled.
-func (s *Settler) unreadable(ctx context.Context, site *Site, sha string, problem error) (open bool, err error) {
+func (s *Settler) unreadable(ctx context.Context, site *usecase.Site, sha string, problem error) (open bool, err error) {
 	if errors.Is(problem, project.ErrNoDeclaration) {
 		return false, nil
 	}
-	return true, s.sayEverywhere(ctx, site, sha, project.StageApply, undeclared().places("", s.DefaultEnv), forges.StatusFailure,
+	return true, s.sayEverywhere(ctx, site, sha, project.StageApply, usecase.Undeclared().Places("", s.DefaultEnv), forges.StatusFailure,
 		note.Description("nothing is applied: "+problem.Error()))
 }
 
 // merged is one env and project of a merged pull request.
 type merged struct {
 	*Settler
-	site   *Site
+	site   *usecase.Site
 	change engine.Change
-	policy Policy
-	at     statusPlace
-	bound  bound
+	policy usecase.Policy
+	at     usecase.StatusPlace
+	bound  usecase.Bound
 	tip    string
 	snap   *ledger.Snapshot
 }
 
 // settle reports done when nothing more will happen to the pull request here.
 func (m merged) settle(ctx context.Context) (done bool, err error) {
-	data, recorded, err := m.snap.Read(record.MergePath(project.LedgerPrefix(m.at.member), m.policy.Env.Name, m.change.MergeCommit))
+	data, recorded, err := m.snap.Read(record.MergePath(project.LedgerPrefix(m.at.Member), m.policy.Env.Name, m.change.MergeCommit))
 	if err != nil {
 		return false, err
 	}
@@ -93,13 +94,13 @@ func (m merged) settle(ctx context.Context) (done bool, err error) {
 	if !m.policy.Env.ApplyOnMerge && rec.Status != string(report.PlanFailed) {
 		return true, m.say(ctx, note.Success, "recorded; a merge deploys nothing here", "")
 	}
-	run, found, err := m.Facts.RunCarrying(ctx, m.site.Repo, m.policy.Env.Name, m.at.member, m.change.MergeCommit)
+	run, found, err := m.Facts.RunCarrying(ctx, m.site.Repo, m.policy.Env.Name, m.at.Member, m.change.MergeCommit)
 	if err != nil {
 		return false, err
 	}
 	// A run that is not over says by itself how it ended.
 	if !found || run.Status == RunEnded && !run.applied() {
-		applied, err := m.site.appliedWith(ctx, m.snap, m.change.BaseBranch, m.at.member, m.policy.Env.Name, m.change.MergeCommit)
+		applied, err := m.site.AppliedWith(ctx, m.snap, m.change.BaseBranch, m.at.Member, m.policy.Env.Name, m.change.MergeCommit)
 		if err != nil {
 			return false, err
 		}
@@ -123,7 +124,7 @@ func (m merged) settle(ctx context.Context) (done bool, err error) {
 // unrecorded says whether the record of the merge is still to come. It is not
 // where recording began above it, or where the branch was pushed over it.
 func (m merged) unrecorded(ctx context.Context) (done bool, err error) {
-	due, err := RecordInput{Site: m.site, Branch: m.change.BaseBranch, Tip: m.tip}.unrecorded(ctx, m.bound, m.policy.Env)
+	due, err := usecase.RecordInput{Site: m.site, Branch: m.change.BaseBranch, Tip: m.tip}.Unrecorded(ctx, m.bound, m.policy.Env)
 	if err != nil {
 		return false, err
 	}
@@ -187,13 +188,13 @@ const shutHint = "no approval opens it, the note says why"
 // retryHint is how a failed apply goes on.
 const retryHint = "comment `chant apply` to try again"
 
-func (s *Settler) applyNote(p Policy, run KeptRun) note.Input {
+func (s *Settler) applyNote(p usecase.Policy, run KeptRun) note.Input {
 	r := run.Apply.Report
 	r.Message = run.Message()
 	return note.Input{
 		Report: r, Marker: project.NoteMarker(r.Env, r.Member), RunURL: s.runURL(run.ID),
 		BaseBranch: run.Apply.Branch, ApplyOnMerge: true, NotIsolated: s.NotIsolated,
-		Ask: run.Apply.ask(p), Asked: run.Apply.Asked(), Then: "Once approved, it applies by itself.",
+		Ask: run.Apply.Ask(p), Asked: run.Apply.Asked(), Then: "Once approved, it applies by itself.",
 	}
 }
 
@@ -217,13 +218,13 @@ func applyStatus(run KeptRun) (state, description string) {
 
 // SettleBranch brings a branch forward by the single next step that is due:
 // record its merges, tag its green commits, apply the newest one.
-func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (open bool, err error) {
-	tip, err := site.tipOf(ctx, branch)
+func (s *Settler) SettleBranch(ctx context.Context, site *usecase.Site, branch string) (open bool, err error) {
+	tip, err := site.TipOf(ctx, branch)
 	if err != nil {
-		return !errors.Is(err, errGone), unlessGone(err)
+		return !errors.Is(err, usecase.ErrGone), unlessGone(err)
 	}
-	b, err := site.boundAt(ctx, tip)
-	if problem := forPeople(err); problem != nil {
+	b, err := site.BoundAt(ctx, tip)
+	if problem := usecase.ForPeople(err); problem != nil {
 		if branch != site.DefaultBranch {
 			return false, nil // whether it is one of ours, nobody can tell
 		}
@@ -232,11 +233,11 @@ func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (
 	if err != nil {
 		return true, err
 	}
-	places := b.places(branch, s.DefaultEnv)
+	places := b.Places(branch, s.DefaultEnv)
 	if len(places) == 0 {
 		return false, nil
 	}
-	if _, err := site.snapshot(ctx); err != nil {
+	if _, err := site.Snapshot(ctx); err != nil {
 		if ledgerTrouble(err) != "" {
 			err = errors.Join(err, s.noteTrouble(ctx, site, branch, tip))
 		}
@@ -263,11 +264,11 @@ func (s *Settler) SettleBranch(ctx context.Context, site *Site, branch string) (
 // settleRecords queues the record of what is not recorded yet. It gives the
 // commits that are held until then, by env: an apply of one would find no
 // approval. What was recorded before goes on meanwhile.
-func (s *Settler) settleRecords(ctx context.Context, site *Site, branch, tip string, b bound, places []statusPlace) (held map[string][]git.Commit, err error) {
-	in := RecordInput{Site: site, Branch: branch, Tip: tip, Plans: s.Facts}
+func (s *Settler) settleRecords(ctx context.Context, site *usecase.Site, branch, tip string, b usecase.Bound, places []usecase.StatusPlace) (held map[string][]git.Commit, err error) {
+	in := usecase.RecordInput{Site: site, Branch: branch, Tip: tip, Plans: s.Facts}
 	held = map[string][]git.Commit{}
 	for _, env := range b.EnvsOf(branch, s.DefaultEnv) {
-		due, err := in.unrecorded(ctx, b, env)
+		due, err := in.Unrecorded(ctx, b, env)
 		if err != nil {
 			return nil, err
 		}
@@ -283,12 +284,12 @@ func (s *Settler) settleRecords(ctx context.Context, site *Site, branch, tip str
 
 // Unplanned says on a merge that it is not recorded yet, why, and how long that
 // is tried. Only the oldest one is told of: the one before it is recorded.
-func (s *Settler) Unplanned(ctx context.Context, site *Site, branch string, u *Unplanned, until time.Time) error {
-	b, _, err := site.boundNow(ctx, branch)
+func (s *Settler) Unplanned(ctx context.Context, site *usecase.Site, branch string, u *usecase.Unplanned, until time.Time) error {
+	b, _, err := site.BoundNow(ctx, branch)
 	if err != nil {
 		return unlessGone(err)
 	}
-	places := b.places(branch, s.DefaultEnv)
+	places := b.Places(branch, s.DefaultEnv)
 	if err := s.troubleOver(ctx, site, branch, places, u.Commit); err != nil {
 		return err
 	}
@@ -305,8 +306,8 @@ const shownRecords = 10
 
 // showFailedRecords says on a branch's newest commits which of them did not
 // plan, unless an apply said more since.
-func (s *Settler) showFailedRecords(ctx context.Context, site *Site, tip string, places []statusPlace) error {
-	snap, err := site.snapshot(ctx)
+func (s *Settler) showFailedRecords(ctx context.Context, site *usecase.Site, tip string, places []usecase.StatusPlace) error {
+	snap, err := site.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -324,8 +325,8 @@ func (s *Settler) showFailedRecords(ctx context.Context, site *Site, tip string,
 	return nil
 }
 
-func (s *Settler) showFailedRecord(ctx context.Context, site *Site, snap *ledger.Snapshot, at statusPlace, sha string) error {
-	data, found, err := snap.Read(record.MergePath(project.LedgerPrefix(at.member), at.env.Name, sha))
+func (s *Settler) showFailedRecord(ctx context.Context, site *usecase.Site, snap *ledger.Snapshot, at usecase.StatusPlace, sha string) error {
+	data, found, err := snap.Read(record.MergePath(project.LedgerPrefix(at.Member), at.Env.Name, sha))
 	if err != nil || !found {
 		return err
 	}
@@ -333,7 +334,7 @@ func (s *Settler) showFailedRecord(ctx context.Context, site *Site, snap *ledger
 	if err != nil || rec.Status != string(report.PlanFailed) {
 		return err
 	}
-	if _, said, err := s.Facts.RunCarrying(ctx, site.Repo, at.env.Name, at.member, sha); err != nil || said {
+	if _, said, err := s.Facts.RunCarrying(ctx, site.Repo, at.Env.Name, at.Member, sha); err != nil || said {
 		return err
 	}
 	return s.say(ctx, site, sha, project.StageApply, at, note.Failure, planFailedWords(rec), "")
@@ -343,13 +344,13 @@ func (s *Settler) showFailedRecord(ctx context.Context, site *Site, snap *ledger
 // stands still, so that it is taken back there: no other word may follow on it.
 func troubleTarget(branch string) string { return "trouble:" + branch }
 
-func (s *Settler) noteTrouble(ctx context.Context, site *Site, branch, sha string) error {
+func (s *Settler) noteTrouble(ctx context.Context, site *usecase.Site, branch, sha string) error {
 	return s.Poster.Posts.SavePost(ctx, site.Repo, troubleTarget(branch), Post{Hash: sha})
 }
 
 // troubleOver takes back what was said where the branch stood still, unless that
 // is where it stands now. An apply of the commit says more, right after.
-func (s *Settler) troubleOver(ctx context.Context, site *Site, branch string, places []statusPlace, now string) error {
+func (s *Settler) troubleOver(ctx context.Context, site *usecase.Site, branch string, places []usecase.StatusPlace, now string) error {
 	last, found, err := s.Poster.Posts.Post(ctx, site.Repo, troubleTarget(branch))
 	if err != nil || !found || last.Hash == "" || last.Hash == now {
 		return err

@@ -1,9 +1,10 @@
-package usecase
+package settle
 
 import (
 	"context"
 	"strings"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/project"
@@ -13,7 +14,7 @@ import (
 // unlessCounted turns a refusal around where this very comment was counted
 // before: an approval that was recorded just before a crash stands, whatever has
 // become of its pull request or its gate until it could be answered.
-func (c *Commander) unlessCounted(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command, a answer) (answer, error) {
+func (c *Commander) unlessCounted(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command, a answer) (answer, error) {
 	if a.refused == nil || cmd.Verb != command.Approve || cmd.Digest.IsZero() {
 		return a, nil
 	}
@@ -21,12 +22,12 @@ func (c *Commander) unlessCounted(ctx context.Context, site *Site, comment forge
 	if err != nil {
 		return answer{}, err
 	}
-	snap, err := site.snapshot(ctx)
+	snap, err := site.Snapshot(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	for _, op := range ops {
-		lines, err := gateLines(snap, project.LedgerPrefix(memberOf(op)), op)
+		lines, err := usecase.GateLines(snap, project.LedgerPrefix(memberOf(op)), op)
 		if err != nil {
 			return answer{}, err
 		}
@@ -41,7 +42,7 @@ func (c *Commander) unlessCounted(ctx context.Context, site *Site, comment forge
 
 // opsOf are the ops a comment's approval can have been recorded under: the one it
 // names, else those of its pull request.
-func (c *Commander) opsOf(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) ([]string, error) {
+func (c *Commander) opsOf(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command) ([]string, error) {
 	if cmd.Op != "" {
 		return []string{cmd.Op}, nil
 	}
@@ -52,13 +53,13 @@ func (c *Commander) opsOf(ctx context.Context, site *Site, comment forges.Commen
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := site.boundNow(ctx, change.BaseBranch)
+	d, _, err := site.BoundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
 	var ops []string
-	for _, p := range d.places(change.BaseBranch, c.DefaultEnv) {
-		ops = append(ops, project.OpPull(change.Number, p.member))
+	for _, p := range d.Places(change.BaseBranch, c.DefaultEnv) {
+		ops = append(ops, project.OpPull(change.Number, p.Member))
 	}
 	return ops, nil
 }

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/forges"
@@ -24,7 +25,7 @@ const inQueue = "in the merge queue: planned again once merged and green, and ap
 //
 // The commit comes from a payload. One that is the head of an open pull request
 // keeps the status of its plan, which may still wait for an approval.
-func (s *Settler) SettleQueue(ctx context.Context, site *Site, sha string) error {
+func (s *Settler) SettleQueue(ctx context.Context, site *usecase.Site, sha string) error {
 	changes, err := site.Forge.ChangesOfCommit(ctx, site.Repo, sha)
 	if err != nil {
 		return fmt.Errorf("reading the pull requests of the queued commit %s: %w", project.Short(sha), err)
@@ -43,8 +44,8 @@ func (s *Settler) SettleQueue(ctx context.Context, site *Site, sha string) error
 
 // queuePlaces are those of every branch that something is applied from: the
 // forge does not say to which one a queue merges.
-func (s *Settler) queuePlaces(ctx context.Context, site *Site) ([]statusPlace, error) {
-	b, _, err := site.boundNow(ctx, site.DefaultBranch)
+func (s *Settler) queuePlaces(ctx context.Context, site *usecase.Site) ([]usecase.StatusPlace, error) {
+	b, _, err := site.BoundNow(ctx, site.DefaultBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
@@ -52,11 +53,11 @@ func (s *Settler) queuePlaces(ctx context.Context, site *Site) ([]statusPlace, e
 	for _, env := range b.Envs(s.DefaultEnv) {
 		branches[env.Branch] = true
 	}
-	var places []statusPlace
+	var places []usecase.StatusPlace
 	said := map[string]bool{}
 	for _, branch := range slices.Sorted(maps.Keys(branches)) {
-		for _, p := range b.places(branch, s.DefaultEnv) {
-			if context := p.context(project.StagePlan); !said[context] {
+		for _, p := range b.Places(branch, s.DefaultEnv) {
+			if context := p.Context(project.StagePlan); !said[context] {
 				said[context] = true
 				places = append(places, p)
 			}

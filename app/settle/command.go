@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -80,7 +81,7 @@ type asked struct {
 // Handle reads a comment as it stands now and runs its commands. Doing it twice
 // is harmless: an approval is recognised by the comment it came from. delivery
 // is the forge's id of what brought the comment, for the audit; "" for none.
-func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRef, delivery string) (Outcome, error) {
+func (c *Commander) Handle(ctx context.Context, site *usecase.Site, ref engine.CommentRef, delivery string) (Outcome, error) {
 	comment, err := site.Forge.Comment(ctx, site.Repo, ref)
 	if errors.Is(err, forges.ErrNotFound) {
 		return Gone, nil
@@ -134,7 +135,7 @@ func (c *Commander) Handle(ctx context.Context, site *Site, ref engine.CommentRe
 const ourMark = "<!-- chant-"
 
 // ours tells whether we wrote a comment, whatever it says.
-func ours(site *Site, comment forges.Comment, self engine.Actor) bool {
+func ours(site *usecase.Site, comment forges.Comment, self engine.Actor) bool {
 	return comment.Author.ID == self.ID && (!site.SharedAccount || strings.HasPrefix(comment.Body, ourMark))
 }
 
@@ -166,7 +167,7 @@ func noteProblems(problems project.Problems) []note.Problem {
 }
 
 // run decides one command.
-func (c *Commander) run(ctx context.Context, site *Site, at asked, cmd command.Command) (answer, error) {
+func (c *Commander) run(ctx context.Context, site *usecase.Site, at asked, cmd command.Command) (answer, error) {
 	comment := at.Comment
 	switch cmd.Verb {
 	case command.Help:
@@ -177,7 +178,7 @@ func (c *Commander) run(ctx context.Context, site *Site, at asked, cmd command.C
 	if comment.Edited {
 		return refusal(note.Edited, note.Refused{Given: cmd.Digest}), nil
 	}
-	permission, err := permissionOf(ctx, site.Forge, site.Repo, comment.Author.Login)
+	permission, err := usecase.PermissionOf(ctx, site.Forge, site.Repo, comment.Author.Login)
 	if err != nil {
 		return answer{}, fmt.Errorf("reading the permission of %s: %w", comment.Author.Login, err)
 	}
@@ -203,7 +204,7 @@ func (c *Commander) run(ctx context.Context, site *Site, at asked, cmd command.C
 }
 
 // tell answers one command on the forge and leaves its audit row.
-func (c *Commander) tell(ctx context.Context, site *Site, at asked, cmd command.Command, a answer) error {
+func (c *Commander) tell(ctx context.Context, site *usecase.Site, at asked, cmd command.Command, a answer) error {
 	reaction, reply, result := forges.Counted, a.reply, "counted"
 	if a.refused != nil {
 		reaction, reply, result = forges.Refused, note.Refusal(*a.refused), "refused"
@@ -227,7 +228,7 @@ func answerMarker(ref engine.CommentRef, line int) string {
 // react answers by reaction, and in words where there are any or where the place
 // takes no reaction. What the forge refuses to take is no failure of the
 // command.
-func (c *Commander) react(ctx context.Context, site *Site, comment forges.Comment, r forges.Reaction, marker, reply string) error {
+func (c *Commander) react(ctx context.Context, site *usecase.Site, comment forges.Comment, r forges.Reaction, marker, reply string) error {
 	err := site.Forge.React(ctx, site.Repo, comment.Ref, r)
 	if errors.Is(err, forges.ErrNotSupported) && reply == "" && r == forges.Counted {
 		reply = "Counted.\n"
@@ -250,7 +251,7 @@ func (c *Commander) react(ctx context.Context, site *Site, comment forges.Commen
 }
 
 // plan plans the head again, or for the first time where a person has to ask.
-func (c *Commander) plan(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+func (c *Commander) plan(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command) (answer, error) {
 	if comment.Ref.Number == 0 {
 		return refusal(note.NothingWaits, note.Refused{}), nil
 	}
@@ -273,7 +274,7 @@ func (c *Commander) plan(ctx context.Context, site *Site, comment forges.Comment
 }
 
 // applyAgain carries a waiting or failed apply of a merged pull request on.
-func (c *Commander) applyAgain(ctx context.Context, site *Site, comment forges.Comment) (answer, error) {
+func (c *Commander) applyAgain(ctx context.Context, site *usecase.Site, comment forges.Comment) (answer, error) {
 	runs, branch, err := c.runsOf(ctx, site, comment.Ref)
 	if err != nil {
 		return answer{}, err
@@ -290,7 +291,7 @@ func (c *Commander) applyAgain(ctx context.Context, site *Site, comment forges.C
 }
 
 // unlock drops the lease of a dead holder, for administrators.
-func (c *Commander) unlock(ctx context.Context, site *Site, comment forges.Comment, p forges.Permission) (answer, error) {
+func (c *Commander) unlock(ctx context.Context, site *usecase.Site, comment forges.Comment, p forges.Permission) (answer, error) {
 	if p != forges.Admin {
 		return refusal(note.NotAdministrator, note.Refused{Names: []string{comment.Author.Login}}), nil
 	}
@@ -312,7 +313,7 @@ func (c *Commander) unlock(ctx context.Context, site *Site, comment forges.Comme
 
 // unlockGroup has the members of a group planned from the states they have, whose apply
 // ended on a machine that is gone: an administrator answers for them.
-func (c *Commander) unlockGroup(ctx context.Context, site *Site, comment forges.Comment, mark string, p forges.Permission) (answer, error) {
+func (c *Commander) unlockGroup(ctx context.Context, site *usecase.Site, comment forges.Comment, mark string, p forges.Permission) (answer, error) {
 	if p != forges.Admin {
 		return refusal(note.NotAdministrator, note.Refused{Names: []string{comment.Author.Login}}), nil
 	}
@@ -320,10 +321,10 @@ func (c *Commander) unlockGroup(ctx context.Context, site *Site, comment forges.
 	if held, ok := errors.AsType[*lease.Held](err); ok {
 		return refusal(note.HolderAlive, note.Refused{Holder: held.Holder, Since: parseStamp(held.Since)}), nil
 	}
-	if broken, ok := errors.AsType[groupsUnreadableError](err); ok {
+	if broken, ok := errors.AsType[usecase.GroupsUnreadableError](err); ok {
 		return refusal(note.GroupsUnreadable, note.Refused{Detail: broken.Error()}), nil
 	}
-	if _, refused := errors.AsType[*Refusal](err); refused {
+	if _, refused := errors.AsType[*usecase.Refusal](err); refused {
 		return refusal(note.NoSuchGroup, note.Refused{Names: []string{mark}}), nil
 	}
 	if err != nil {
@@ -345,7 +346,7 @@ func (c *Commander) unlockGroup(ctx context.Context, site *Site, comment forges.
 }
 
 // explain says where the pull request stands and why.
-func (c *Commander) explain(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+func (c *Commander) explain(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command) (answer, error) {
 	found, err := c.candidates(ctx, site, comment.Ref)
 	if err != nil {
 		return answer{}, err

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
@@ -49,7 +50,7 @@ func TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Now()
-			s := &Settler{Stage: &Stage{Now: func() time.Time { return now.Add(tt.age) }}}
+			s := &Settler{Stage: &usecase.Stage{Now: func() time.Time { return now.Add(tt.age) }}}
 			saw := tt.saw
 			if saw.generation != 0 {
 				saw.at, saw.done, saw.stored, saw.branch = now, ended, make(chan struct{}), "main"
@@ -58,7 +59,7 @@ func TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame(t *testing.T) {
 				saw.change.State = engine.Open
 			}
 			s.HandOver(engine.Repo{}, 3, &PlannedChange{seen: &saw})(tt.stored)
-			site := &Site{Clone: known.Clone, Ledger: known.Ledger}
+			site := &usecase.Site{Clone: known.Clone, Ledger: known.Ledger}
 			if _, got := s.takeSeen(t.Context(), site, 3, tt.generation); got != tt.want || knows(t, site) != tt.want {
 				t.Errorf("taken: %v, want %v", got, tt.want)
 			}
@@ -78,9 +79,9 @@ func gone(t *testing.T, remote string) {
 }
 
 // knows tells whether a site has its branch and the ledger without asking the remote.
-func knows(t *testing.T, site *Site) bool {
+func knows(t *testing.T, site *usecase.Site) bool {
 	t.Helper()
-	_, err := site.snapshot(t.Context())
+	_, err := site.Snapshot(t.Context())
 	return err == nil && site.FetchBranch(t.Context(), "main") == nil
 }
 
@@ -117,9 +118,9 @@ func TestHowManyFactsCameIsReadBeforeThePullRequestIs(t *testing.T) {
 	var order []string
 	site.Forge = &looked{order: &order, commented: commented{on: map[int][]string{}}}
 	said := saidBefore{noteTarget(3, project.NoteMarker("prod", "api")): Post{Hash: "said"}}
-	s := &Settler{Stage: &Stage{Now: time.Now}, Facts: raised{generation: 4, order: &order}, Poster: &Poster{Posts: said}}
+	s := &Settler{Stage: &usecase.Stage{Now: time.Now}, Facts: raised{generation: 4, order: &order}, Poster: &Poster{Posts: said}}
 	done := &PlannedChange{seen: &seen{}}
-	places := []statusPlace{{env: project.Env{Name: "prod"}}, {env: project.Env{Name: "prod"}, member: "api"}}
+	places := []usecase.StatusPlace{{Env: project.Env{Name: "prod"}}, {Env: project.Env{Name: "prod"}, Member: "api"}}
 	s.see(t.Context(), site, engine.Change{Number: 3, Head: "head", BaseBranch: "main"}, places, done.seen)
 	done.Wait()
 	if done.seen.err != nil || done.seen.generation != 4 || done.seen.change.Head != "head" {
@@ -173,7 +174,7 @@ func TestANoteThatNobodyWroteIsWrittenWithoutAnotherLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			forge := &sought{commented: commented{on: map[int][]string{}}}
-			site := &Site{Forge: forge, bare: map[string]bool{marker: tt.bare}}
+			site := &usecase.Site{Forge: forge, Bare: map[string]bool{marker: tt.bare}}
 			if err := (&Poster{Posts: tt.said}).Note(t.Context(), site, 3, marker, note.Input{Marker: marker}); err != nil {
 				t.Fatal(err)
 			}

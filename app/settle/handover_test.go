@@ -1,10 +1,11 @@
-package usecase
+package settle
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
 )
@@ -41,9 +42,9 @@ func TestAHandoverIsForThePlanOfItsHeadOnceAndForAMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Now()
-			s := &Settler{Stage: &Stage{Now: func() time.Time { return now.Add(tt.age) }}}
+			s := &Settler{Stage: &usecase.Stage{Now: func() time.Time { return now.Add(tt.age) }}}
 			s.toPlan.give(repo, 3, toPlan{reading: reading{change: change}, head: fetched}, now)
-			site := &Site{Repo: tt.repo, Clone: known.Clone}
+			site := &usecase.Site{Repo: tt.repo, Clone: known.Clone}
 			if _, got := s.takePlan(t.Context(), site, tt.wish); got != tt.want || (site.FetchBranch(t.Context(), "main") == nil) != tt.want {
 				t.Errorf("taken: %v, want %v", got, tt.want)
 			}
@@ -80,7 +81,7 @@ func TestOnlyACommitIsExpectedAsAHead(t *testing.T) {
 		strings.Repeat("a", 40) + "\n":                  false,
 		"refs/heads/" + strings.Repeat("a", 40-11) + "": false,
 	} {
-		s := &Settler{Stage: &Stage{Now: time.Now}}
+		s := &Settler{Stage: &usecase.Stage{Now: time.Now}}
 		s.Expect(engine.Repo{}, 1, head)
 		if _, got := s.expected.take(engine.Repo{}, 1, time.Now()); got != want {
 			t.Errorf("%q is expected: %v, want %v", head, got, want)

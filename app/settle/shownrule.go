@@ -1,9 +1,10 @@
-package usecase
+package settle
 
 import (
 	"context"
 	"sync"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/gate"
 )
@@ -12,15 +13,15 @@ import (
 // is shown. Nothing hangs on it but the note and the statuses: who wrote a head is
 // remembered, and reviews are read when there is an approval to judge. Whoever
 // writes an approval, records a merge or applies reads both anew (reviewRule).
-func (s *Settler) shownRule(ctx context.Context, site *Site, change engine.Change, p Policy, base string) (*gate.ReviewRule, *approvers, error) {
+func (s *Settler) shownRule(ctx context.Context, site *usecase.Site, change engine.Change, p usecase.Policy, base string) (*gate.ReviewRule, *usecase.Approvers, error) {
 	if !p.ReviewRules {
-		return nil, site.approvers(p.Env, nil), nil
+		return nil, site.Approvers(p.Env, nil), nil
 	}
 	authors, err := s.wrote.authors(ctx, site, change, base)
 	if err != nil {
 		return nil, nil, err
 	}
-	rule, who := site.approversOf(p.Env, change.Number, authors)
+	rule, who := site.ApproversOf(p.Env, change.Number, authors)
 	return rule, who, nil
 }
 
@@ -39,7 +40,7 @@ type headAuthors struct {
 	authors    []string
 }
 
-func (w *written) authors(ctx context.Context, site *Site, change engine.Change, base string) ([]string, error) {
+func (w *written) authors(ctx context.Context, site *usecase.Site, change engine.Change, base string) ([]string, error) {
 	key := handoverKey(site.Repo, change.Number)
 	w.mu.Lock()
 	known, found := w.seen[key]
@@ -47,7 +48,7 @@ func (w *written) authors(ctx context.Context, site *Site, change engine.Change,
 	if found && known.head == change.Head && known.base == base {
 		return known.authors, nil
 	}
-	authors, err := site.authors(ctx, change, base)
+	authors, err := site.Authors(ctx, change, base)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
-package usecase
+package settle
 
 import (
 	"context"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -13,7 +14,7 @@ import (
 
 // revoke takes back every approval of the gates a comment speaks to, for good
 // (decision 6). It works whether or not anything waits.
-func (c *Commander) revoke(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+func (c *Commander) revoke(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command) (answer, error) {
 	at, err := c.candidates(ctx, site, comment.Ref)
 	if err != nil {
 		return answer{}, err
@@ -50,7 +51,7 @@ type revocation struct {
 // revocations are the gates to revoke at: the ones that wait here or that an apply
 // runs under, or ran and may be carried on under, and on a pull request its own in
 // every env, merged or not.
-func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd command.Command) ([]revocation, error) {
+func (c *Commander) revocations(ctx context.Context, site *usecase.Site, at place, cmd command.Command) ([]revocation, error) {
 	var out []revocation
 	add := func(prefix, op, gateName, env string) {
 		if cmd.Op != "" && (cmd.Op != op || cmd.Gate != gateName) {
@@ -72,12 +73,12 @@ func (c *Commander) revocations(ctx context.Context, site *Site, at place, cmd c
 	if at.change.Number == 0 {
 		return out, nil
 	}
-	d, _, err := site.boundNow(ctx, at.change.BaseBranch)
+	d, _, err := site.BoundNow(ctx, at.change.BaseBranch)
 	if err != nil {
 		return out, unlessGone(err)
 	}
-	for _, p := range d.places(at.change.BaseBranch, c.DefaultEnv) {
-		add(project.LedgerPrefix(p.member), project.OpPull(at.change.Number, p.member), p.env.Gate, p.env.Name)
+	for _, p := range d.Places(at.change.BaseBranch, c.DefaultEnv) {
+		add(project.LedgerPrefix(p.Member), project.OpPull(at.change.Number, p.Member), p.Env.Gate, p.Env.Name)
 	}
 	return out, nil
 }

@@ -1,10 +1,11 @@
-package usecase
+package settle
 
 import (
 	"context"
 	"errors"
 	"testing"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/forges"
 )
@@ -56,7 +57,7 @@ func TestTwoPullRequestsCallOnceBetweenThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			forge := &commented{on: map[int][]string{}, losing: losing}
-			site := &Site{Forge: forge}
+			site := &usecase.Site{Forge: forge}
 			posts := &interleaved{saidBefore: saidBefore{}}
 			p := &Poster{Posts: posts}
 			say := func(number int) error { return p.Once(t.Context(), site, number, "<!-- m -->", "act now") }

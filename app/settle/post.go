@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
@@ -60,7 +61,7 @@ func refusedBy(err error) bool {
 }
 
 // keep remembers what became of saying something.
-func (p *Poster) keep(ctx context.Context, site *Site, target, what, hash string, last Post, id int64, err error) error {
+func (p *Poster) keep(ctx context.Context, site *usecase.Site, target, what, hash string, last Post, id int64, err error) error {
 	post := Post{Hash: hash, RemoteID: id}
 	if err != nil {
 		if !refusedBy(err) {
@@ -80,7 +81,7 @@ func statusTarget(sha, context string) string { return "status:" + sha + ":" + c
 // does not take (a head pushed away, a fork's on some forges, a missing
 // permission) is no failure: Refused then says so, and it is tried again when it
 // is next said (cases, atlantis 2601).
-func (p *Poster) Status(ctx context.Context, site *Site, sha string, s forges.Status) error {
+func (p *Poster) Status(ctx context.Context, site *usecase.Site, sha string, s forges.Status) error {
 	s.Context = note.Context(s.Context)
 	target := statusTarget(sha, s.Context)
 	hash := hashOf(string(s.State), s.Description, s.TargetURL)
@@ -106,13 +107,13 @@ func (p *Poster) Status(ctx context.Context, site *Site, sha string, s forges.St
 }
 
 // Refused tells whether the forge did not take the last status of a context.
-func (p *Poster) Refused(ctx context.Context, site *Site, sha, context string) (bool, error) {
+func (p *Poster) Refused(ctx context.Context, site *usecase.Site, sha, context string) (bool, error) {
 	last, _, err := p.Posts.Post(ctx, site.Repo, statusTarget(sha, note.Context(context)))
 	return strings.HasPrefix(last.Hash, refused), err
 }
 
 // statusStands tells whether a status is the one that stands on the forge.
-func statusStands(ctx context.Context, site *Site, sha string, s forges.Status) (bool, error) {
+func statusStands(ctx context.Context, site *usecase.Site, sha string, s forges.Status) (bool, error) {
 	standing, err := site.Forge.Status(ctx, site.Repo, sha, s.Context)
 	if errors.Is(err, forges.ErrNotFound) {
 		return false, nil
@@ -127,7 +128,7 @@ func statusStands(ctx context.Context, site *Site, sha string, s forges.Status) 
 // stored id first and its marker second. A body the forge refuses is replaced
 // by the short one; where it takes none, that is no failure, and it is tried
 // again when the note is next written.
-func (p *Poster) Note(ctx context.Context, site *Site, number int, marker string, in note.Input) error {
+func (p *Poster) Note(ctx context.Context, site *usecase.Site, number int, marker string, in note.Input) error {
 	limit := note.Limit(site.Repo.Instance.Kind)
 	return p.written(ctx, site, number, noteTarget(number, marker), marker, note.Render(in, limit), func() string { return note.Short(in, limit) })
 }
@@ -138,7 +139,7 @@ func noteTarget(number int, marker string) string { return fmt.Sprintf("note:%d:
 // on whatever pull request it was due first. Its marker names what it says. The
 // pull request that claims it writes it, after a crash too: several may carry what
 // it is about, and are settled side by side.
-func (p *Poster) Once(ctx context.Context, site *Site, number int, marker, body string) error {
+func (p *Poster) Once(ctx context.Context, site *usecase.Site, number int, marker, body string) error {
 	target := "once:" + marker
 	last, found, err := p.Posts.Post(ctx, site.Repo, target)
 	if err != nil || found && !last.unanswered() {
@@ -159,7 +160,7 @@ func (p *Poster) Once(ctx context.Context, site *Site, number int, marker, body 
 }
 
 // written brings a comment of ours to a body; shorter may be nil.
-func (p *Poster) written(ctx context.Context, site *Site, number int, target, marker, body string, shorter func() string) error {
+func (p *Poster) written(ctx context.Context, site *usecase.Site, number int, target, marker, body string, shorter func() string) error {
 	hash := hashOf(body)
 	last, found, err := p.Posts.Post(ctx, site.Repo, target)
 	if err != nil || found && last.Hash == hash {
@@ -174,7 +175,7 @@ func (p *Poster) written(ctx context.Context, site *Site, number int, target, ma
 			return err
 		}
 	}
-	bare := !found && site.bare[marker] // what we wrote since, we know of
+	bare := !found && site.Bare[marker] // what we wrote since, we know of
 	made, err := p.write(ctx, site, number, marker, body, id, bare)
 	var rejected *forges.Rejected
 	if errors.As(err, &rejected) && shorter != nil {
@@ -185,7 +186,7 @@ func (p *Poster) written(ctx context.Context, site *Site, number int, target, ma
 
 // write edits the note that stands, or makes one. It looks for one whose id is not
 // known, unless somebody just did and there is none.
-func (p *Poster) write(ctx context.Context, site *Site, number int, marker, body string, id int64, bare bool) (int64, error) {
+func (p *Poster) write(ctx context.Context, site *usecase.Site, number int, marker, body string, id int64, bare bool) (int64, error) {
 	if id == 0 && !bare {
 		standing, err := site.Forge.FindNote(ctx, site.Repo, number, marker)
 		switch {

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 )
 
@@ -66,7 +67,7 @@ type toPlan struct {
 // takePlan is the pull request of a wish as a settle handed it over, once its head
 // was fetched. A head that somebody asked to be planned again has been read by
 // nobody.
-func (s *Settler) takePlan(ctx context.Context, site *Site, wish PlanWish) (reading, bool) {
+func (s *Settler) takePlan(ctx context.Context, site *usecase.Site, wish PlanWish) (reading, bool) {
 	given, found := s.toPlan.take(site.Repo, wish.Number, s.Now())
 	if !found || wish.Again || given.change.Head != wish.Head || given.change.BaseBranch != wish.BaseBranch {
 		return reading{}, false
@@ -75,7 +76,7 @@ func (s *Settler) takePlan(ctx context.Context, site *Site, wish PlanWish) (read
 	case <-given.head:
 	case <-ctx.Done():
 	}
-	site.goOn(wish.BaseBranch, nil)
+	site.GoOn(wish.BaseBranch, nil)
 	return given.reading, true
 }
 
@@ -92,12 +93,12 @@ func (s *Settler) Expect(repo engine.Repo, number int, head string) {
 
 // fetchExpected begins to fetch the head that a delivery named, if one did; wait for
 // it.
-func (s *Settler) fetchExpected(ctx context.Context, site *Site, number int) (wait func()) {
+func (s *Settler) fetchExpected(ctx context.Context, site *usecase.Site, number int) (wait func()) {
 	head, found := s.expected.take(site.Repo, number, s.Now())
 	if !found {
 		return func() {}
 	}
 	var all sync.WaitGroup
-	all.Go(func() { _ = ahead(func() error { return site.fetchHead(ctx, number, head) })() })
+	all.Go(func() { _ = ahead(func() error { return site.FetchHead(ctx, number, head) })() })
 	return all.Wait
 }

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
@@ -39,10 +40,10 @@ func TestAGreenCommitIsNotAppliedBeforeItIsRecorded(t *testing.T) {
 	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"chant.workspace.json": gittest.Text(appliesGreen)}})
 	first := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": gittest.Text("1")}})
 	second := gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"a": gittest.Text("2")}})
-	s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}}
+	s := &Settler{Stage: &usecase.Stage{Now: time.Now, DefaultEnv: "prod"}}
 	recorded := func() error {
 		site := cloned(t, remote) // of a stage of its own, which looks again
-		return s.Ready(t.Context(), ApplyInput{Site: site, Branch: "main", Env: "prod"}, true)
+		return s.Ready(t.Context(), usecase.ApplyInput{Site: site, Branch: "main", Env: "prod"}, true)
 	}
 	keep := func(sha string) { keepMerge(t, remote, sha, first) }
 	keep(first)
@@ -51,7 +52,7 @@ func TestAGreenCommitIsNotAppliedBeforeItIsRecorded(t *testing.T) {
 		t.Errorf("the recorded commit, below one that is not: %v", err)
 	}
 	gittest.Run(t, remote, "update-ref", "refs/tags/ci/green/"+second, second)
-	if _, refused := errors.AsType[*Refusal](recorded()); !refused || !strings.Contains(recorded().Error(), second[:12]) {
+	if _, refused := errors.AsType[*usecase.Refusal](recorded()); !refused || !strings.Contains(recorded().Error(), second[:12]) {
 		t.Errorf("the commit that is not recorded: %v", recorded())
 	}
 	keep(second)
@@ -71,24 +72,24 @@ func TestAnApplyThatIsNotDueAnyMoreIsNotMadeUnlessSomebodyAsks(t *testing.T) {
 	keepMerge(t, remote, commit, first)
 	gittest.Run(t, remote, "update-ref", "refs/tags/ci/green/"+commit, commit)
 	for name, tt := range map[string]struct {
-		run     Apply
+		run     usecase.Apply
 		refused string
 	}{
-		"it failed":           {run: Apply{Report: report.Report{Head: commit, Status: report.Failed}}, refused: "not to be applied any more"},
-		"it asked for a next": {run: Apply{Report: report.Report{Head: commit, Status: report.Waiting}, Fresh: true}},
-		"of another commit":   {run: Apply{Report: report.Report{Head: "0123", Status: report.Failed}}},
+		"it failed":           {run: usecase.Apply{Report: report.Report{Head: commit, Status: report.Failed}}, refused: "not to be applied any more"},
+		"it asked for a next": {run: usecase.Apply{Report: report.Report{Head: commit, Status: report.Waiting}, Fresh: true}},
+		"of another commit":   {run: usecase.Apply{Report: report.Report{Head: "0123", Status: report.Failed}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Facts: ended{run: KeptRun{Apply: &tt.run}}}
+			s := &Settler{Stage: &usecase.Stage{Now: time.Now, DefaultEnv: "prod"}, Facts: ended{run: KeptRun{Apply: &tt.run}}}
 			ready := func(asked bool) error {
-				return s.Ready(t.Context(), ApplyInput{Site: cloned(t, remote), Branch: "main", Env: "prod"}, asked)
+				return s.Ready(t.Context(), usecase.ApplyInput{Site: cloned(t, remote), Branch: "main", Env: "prod"}, asked)
 			}
 			if err := ready(true); err != nil {
 				t.Errorf("asked for: %v", err)
 			}
 			err := ready(false)
-			if _, refused := errors.AsType[*Refusal](err); refused != (tt.refused != "") || refused && !strings.Contains(err.Error(), tt.refused) || !refused && err != nil {
+			if _, refused := errors.AsType[*usecase.Refusal](err); refused != (tt.refused != "") || refused && !strings.Contains(err.Error(), tt.refused) || !refused && err != nil {
 				t.Errorf("found due: %v", err)
 			}
 		})

@@ -1,10 +1,11 @@
-package usecase
+package settle
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/forges"
@@ -35,10 +36,10 @@ type seen struct {
 
 // see begins to read. Nothing of it is believed for longer than a moment, nor once
 // another fact came (takeSeen).
-func (s *Settler) see(ctx context.Context, site *Site, change engine.Change, places []statusPlace, into *seen) {
+func (s *Settler) see(ctx context.Context, site *usecase.Site, change engine.Change, places []usecase.StatusPlace, into *seen) {
 	into.branch, into.bare = change.BaseBranch, map[string]bool{}
 	into.done, into.stored = make(chan struct{}), make(chan struct{})
-	fresh := &Site{Repo: site.Repo, Clone: site.Clone, Ledger: site.Ledger, Forge: site.Forge}
+	fresh := &usecase.Site{Repo: site.Repo, Clone: site.Clone, Ledger: site.Ledger, Forge: site.Forge}
 	go func() {
 		defer close(into.done)
 		into.err = together(
@@ -50,7 +51,7 @@ func (s *Settler) see(ctx context.Context, site *Site, change engine.Change, pla
 			},
 			func() (err error) {
 				for _, at := range places {
-					marker := project.NoteMarker(at.env.Name, at.member)
+					marker := project.NoteMarker(at.Env.Name, at.Member)
 					if into.bare[marker], err = s.Poster.bare(ctx, fresh, change.Number, marker); err != nil {
 						return err
 					}
@@ -63,7 +64,7 @@ func (s *Settler) see(ctx context.Context, site *Site, change engine.Change, pla
 
 // readAgain reads the pull request, its branch and the ledger, and before them how
 // many facts about it came.
-func (s *Settler) readAgain(ctx context.Context, site *Site, change engine.Change, into *seen) (err error) {
+func (s *Settler) readAgain(ctx context.Context, site *usecase.Site, change engine.Change, into *seen) (err error) {
 	into.at = s.Now()
 	if into.generation, err = s.Facts.Generation(ctx, site.Repo, PullOf(change.Number)); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (s *Settler) readAgain(ctx context.Context, site *Site, change engine.Chang
 	return together(
 		func() (err error) { into.change, err = site.Forge.Change(ctx, site.Repo, change.Number); return err },
 		func() error {
-			if !site.look(ctx, change.BaseBranch) {
+			if !site.Look(ctx, change.BaseBranch) {
 				return errors.New("the branch and the ledger could not be read")
 			}
 			return nil
@@ -103,7 +104,7 @@ func (s *Settler) HandOver(repo engine.Repo, number int, done *PlannedChange) (s
 // takeSeen is an open pull request as the job that planned it saw it, where nothing
 // but that plan came since: what came later was not seen, and a settle that ends
 // under its generation would be the last to look.
-func (s *Settler) takeSeen(ctx context.Context, site *Site, number int, generation int64) (reading, bool) {
+func (s *Settler) takeSeen(ctx context.Context, site *usecase.Site, number int, generation int64) (reading, bool) {
 	given, found := s.seen.take(site.Repo, number, s.Now())
 	if !found {
 		return reading{}, false
@@ -122,14 +123,14 @@ func (s *Settler) takeSeen(ctx context.Context, site *Site, number int, generati
 	if err != nil {
 		return reading{}, false
 	}
-	site.bare = given.bare
-	site.goOn(given.branch, snap)
+	site.Bare = given.bare
+	site.GoOn(given.branch, snap)
 	return given.reading, true
 }
 
 // bare tells whether nobody has written a note: neither we, as far as we know, nor
 // anybody else on the forge.
-func (p *Poster) bare(ctx context.Context, site *Site, number int, marker string) (bool, error) {
+func (p *Poster) bare(ctx context.Context, site *usecase.Site, number int, marker string) (bool, error) {
 	_, found, err := p.Posts.Post(ctx, site.Repo, noteTarget(number, marker))
 	if err != nil || found {
 		return false, err

@@ -1,4 +1,8 @@
-package usecase
+// Package settle is what the server adds to the stages: it takes in what may have changed,
+// derives from what stands the note, the statuses and the single next step of a pull
+// request, a branch or a merge queue, and answers the commands people write. What it
+// plans, records and applies with are the stages of app/usecase, which know nothing of it.
+package settle
 
 import (
 	"context"
@@ -8,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
@@ -19,7 +24,7 @@ import (
 
 // KeptPlan is one finished plan of a pull request, as the store has it.
 type KeptPlan struct {
-	StoredPlan
+	usecase.StoredPlan
 	ID        int64
 	Env       string
 	Member    string
@@ -37,7 +42,7 @@ type KeptPlan struct {
 type KeptRun struct {
 	ID     int64
 	Saves  int64 // how often it was saved, when it was read
-	Apply  *Apply
+	Apply  *usecase.Apply
 	Status RunStatus
 }
 
@@ -52,7 +57,7 @@ const (
 
 // Facts is what settle reads of what was stored.
 type Facts interface {
-	PullPlans
+	usecase.PullPlans
 	// Planned lists the newest plan of every env and project for one head on
 	// one base branch; empty when it was not planned.
 	Planned(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) ([]KeptPlan, error)
@@ -108,7 +113,7 @@ func QueueOf(sha string) Subject { return Subject{Kind: QueueSubject, Name: sha}
 // Settler derives gates, notes, statuses and the next step from the facts. It is
 // level-triggered: settling twice says nothing twice.
 type Settler struct {
-	*Stage
+	*usecase.Stage
 	Facts  Facts
 	Next   Next
 	Poster *Poster
@@ -125,7 +130,7 @@ type Settler struct {
 
 // SettlePull settles one pull request. generation tells how often facts about it
 // came, open whether it is to be settled by the sweep again.
-func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, generation int64) (open bool, err error) {
+func (s *Settler) SettlePull(ctx context.Context, site *usecase.Site, number int, generation int64) (open bool, err error) {
 	if read, found := s.takeSeen(ctx, site, number, generation); found {
 		return s.settleOpen(ctx, site, read)
 	}
@@ -134,7 +139,7 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, genera
 	looked, begun := false, s.Now()
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, number); return err },
-		func() error { looked = site.look(ctx, site.DefaultBranch); return nil },
+		func() error { looked = site.Look(ctx, site.DefaultBranch); return nil },
 	)
 	if errors.Is(err, forges.ErrNotFound) {
 		return false, nil
@@ -157,11 +162,11 @@ func (s *Settler) SettlePull(ctx context.Context, site *Site, number int, genera
 
 // settleOpen plans the head once, then shows the plan and how its gate stands.
 // What could not be said of one plan keeps nothing of another from being said.
-func (s *Settler) settleOpen(ctx context.Context, site *Site, read reading) (open bool, err error) {
+func (s *Settler) settleOpen(ctx context.Context, site *usecase.Site, read reading) (open bool, err error) {
 	change := read.change
-	baseTip, err := site.tipOf(ctx, change.BaseBranch)
+	baseTip, err := site.TipOf(ctx, change.BaseBranch)
 	if err != nil {
-		return !errors.Is(err, errGone), unlessGone(err)
+		return !errors.Is(err, usecase.ErrGone), unlessGone(err)
 	}
 	plans, err := s.plansOf(ctx, site, change, baseTip)
 	if err != nil {
@@ -170,14 +175,14 @@ func (s *Settler) settleOpen(ctx context.Context, site *Site, read reading) (ope
 	if len(plans) == 0 {
 		return true, s.awaitPlan(ctx, site, read, baseTip)
 	}
-	binding, err := site.boundFor(ctx, baseTip, change)
+	binding, err := site.BoundFor(ctx, baseTip, change)
 	if err != nil {
 		return true, err
 	}
 	withEnv := project.SharedBranch(binding.EnvsOf(change.BaseBranch, s.DefaultEnv))
-	snap, err := site.snapshot(ctx)
+	snap, err := site.Snapshot(ctx)
 	if err != nil {
-		return true, s.ledgerUnusable(ctx, site, change.Head, binding.places(change.BaseBranch, s.DefaultEnv), err)
+		return true, s.ledgerUnusable(ctx, site, change.Head, binding.Places(change.BaseBranch, s.DefaultEnv), err)
 	}
 	shown := map[string]bool{}
 	var failed []error
@@ -186,8 +191,8 @@ func (s *Settler) settleOpen(ctx context.Context, site *Site, read reading) (ope
 		if !ok {
 			continue // the env is gone from the base branch's declaration
 		}
-		at := statusPlace{env: p.Env, member: plan.Member, withEnv: withEnv}
-		shown[at.context(project.StagePlan)] = true
+		at := usecase.StatusPlace{Env: p.Env, Member: plan.Member, WithEnv: withEnv}
+		shown[at.Context(project.StagePlan)] = true
 		failed = append(failed, s.showPlan(ctx, site, change, baseTip, snap, plan, p, at))
 	}
 	failed = append(failed, s.closeRest(ctx, site, change, baseTip, plans, shown))
@@ -196,17 +201,17 @@ func (s *Settler) settleOpen(ctx context.Context, site *Site, read reading) (ope
 
 // unlessGone is no error where the branch is gone.
 func unlessGone(err error) error {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, usecase.ErrGone) {
 		return nil
 	}
 	return err
 }
 
 // sayEverywhere sets the status of a stage in all its places.
-func (s *Settler) sayEverywhere(ctx context.Context, site *Site, sha, stage string, places []statusPlace, state forges.StatusState, description string) error {
+func (s *Settler) sayEverywhere(ctx context.Context, site *usecase.Site, sha, stage string, places []usecase.StatusPlace, state forges.StatusState, description string) error {
 	var failed []error
 	for _, p := range places {
-		failed = append(failed, s.Poster.Status(ctx, site, sha, forges.Status{Context: p.context(stage), State: state, Description: description}))
+		failed = append(failed, s.Poster.Status(ctx, site, sha, forges.Status{Context: p.Context(stage), State: state, Description: description}))
 	}
 	return errors.Join(failed...)
 }
@@ -214,8 +219,8 @@ func (s *Settler) sayEverywhere(ctx context.Context, site *Site, sha, stage stri
 // Broken says on a commit that a stage cannot run for a reason that is not the
 // author's, with what finds it in the log. The job is tried again, and its
 // success replaces this.
-func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, ref string) error {
-	b, _, err := site.boundNow(ctx, branch)
+func (s *Settler) Broken(ctx context.Context, site *usecase.Site, sha, branch, stage, ref string) error {
+	b, _, err := site.BoundNow(ctx, branch)
 	if err != nil {
 		return unlessGone(err)
 	}
@@ -226,7 +231,7 @@ func (s *Settler) Broken(ctx context.Context, site *Site, sha, branch, stage, re
 			return err
 		}
 	}
-	return s.sayEverywhere(ctx, site, sha, context, b.places(branch, s.DefaultEnv), forges.StatusFailure,
+	return s.sayEverywhere(ctx, site, sha, context, b.Places(branch, s.DefaultEnv), forges.StatusFailure,
 		fmt.Sprintf("%s cannot run: internal error, ref %s; it is tried again", stage, ref))
 }
 
@@ -235,7 +240,7 @@ const StageRecord = "record"
 
 // showPlan reads the gate of one plan and says how it stands: in the note
 // and in the statuses.
-func (s *Settler) showPlan(ctx context.Context, site *Site, change engine.Change, baseTip string, snap *ledger.Snapshot, plan KeptPlan, p Policy, at statusPlace) error {
+func (s *Settler) showPlan(ctx context.Context, site *usecase.Site, change engine.Change, baseTip string, snap *ledger.Snapshot, plan KeptPlan, p usecase.Policy, at usecase.StatusPlace) error {
 	in, err := s.planNote(ctx, site, change, p, snap, plan)
 	if err != nil {
 		return err
@@ -276,23 +281,23 @@ func beforeMerge(r report.Report) string {
 }
 
 // say sets one status.
-func (s *Settler) say(ctx context.Context, site *Site, sha, stage string, at statusPlace, state, description, url string) error {
+func (s *Settler) say(ctx context.Context, site *usecase.Site, sha, stage string, at usecase.StatusPlace, state, description, url string) error {
 	return s.Poster.Status(ctx, site, sha, forges.Status{
-		Context: at.context(stage), State: forges.StatusState(state), Description: description, TargetURL: url,
+		Context: at.Context(stage), State: forges.StatusState(state), Description: description, TargetURL: url,
 	})
 }
 
-func (s *Settler) policyFor(d *project.Declaration, branch, env string) (Policy, bool) {
+func (s *Settler) policyFor(d *project.Declaration, branch, env string) (usecase.Policy, bool) {
 	for _, e := range d.EnvsOf(branch, s.DefaultEnv) {
 		if e.Name == env {
-			return policyOf(d, e), true
+			return usecase.PolicyOf(d, e), true
 		}
 	}
-	return Policy{}, false
+	return usecase.Policy{}, false
 }
 
 // planNote gathers what the note of an open pull request shows.
-func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change, p Policy, snap *ledger.Snapshot, plan KeptPlan) (note.Input, error) {
+func (s *Settler) planNote(ctx context.Context, site *usecase.Site, change engine.Change, p usecase.Policy, snap *ledger.Snapshot, plan KeptPlan) (note.Input, error) {
 	r := plan.Report
 	ask := note.Ask{MinApprovals: p.Env.MinApprovals, Approvers: p.Env.Approvers, Review: p.ReviewRules, Unenforced: p.Refuse}
 	rule, who, err := s.shownRule(ctx, site, change, p, r.Base)
@@ -303,11 +308,11 @@ func (s *Settler) planNote(ctx context.Context, site *Site, change engine.Change
 		ask.Excluded = slices.Concat(rule.Authors, rule.Unresolved)
 	}
 	if r.Status == report.Planned {
-		d, _, err := decide(ctx, snap, project.LedgerPrefix(plan.Member), s.query(p, r.Op, r.Digest), who)
+		d, _, err := usecase.Decide(ctx, snap, project.LedgerPrefix(plan.Member), s.Query(p, r.Op, r.Digest), who)
 		if err != nil {
 			return note.Input{}, err
 		}
-		r.Approval = approvalOf(d)
+		r.Approval = usecase.ApprovalOf(d)
 	}
 	in := note.Input{
 		Report: r, Marker: project.NoteMarker(plan.Env, plan.Member), At: plan.PlannedAt,
@@ -332,7 +337,7 @@ func planLine(change engine.Change) string {
 	return "chant plan"
 }
 
-func (s *Settler) earlier(ctx context.Context, site *Site, change engine.Change, plan KeptPlan) ([]note.Earlier, error) {
+func (s *Settler) earlier(ctx context.Context, site *usecase.Site, change engine.Change, plan KeptPlan) ([]note.Earlier, error) {
 	kept, err := s.Facts.Earlier(ctx, site.Repo, change.Number, plan.Env, plan.Member, plan.Report.Digest)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
 	"github.com/chant-bot/chant/forges"
@@ -76,7 +77,7 @@ func TestAQueuedCommitSucceedsAtOnceAndNoPullRequestByIt(t *testing.T) {
 			t.Parallel()
 			forge := &queueForge{change: c.change, said: map[string]forges.StatusState{}}
 			next := &queueNext{}
-			s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Next: next, Poster: &Poster{Posts: unsaid{}}}
+			s := &Settler{Stage: &usecase.Stage{Now: time.Now, DefaultEnv: "prod"}, Next: next, Poster: &Poster{Posts: unsaid{}}}
 			site := cloned(t, remote)
 			site.Forge, site.DefaultBranch = forge, "main"
 			if err := s.SettleQueue(t.Context(), site, sha); err != nil {

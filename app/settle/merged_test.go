@@ -1,10 +1,11 @@
-package usecase
+package settle
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/report"
 )
@@ -17,7 +18,7 @@ func TestTheStatusOfAGateThatNothingOpensSaysSo(t *testing.T) {
 		Round: 2, Gate: "pr-apply-round-2-" + strings.Repeat("x", 150), Status: report.WaveWaiting, Members: []report.RoundMember{{Member: "app"}},
 	}}}
 	for _, refuse := range [][]string{nil, {"minApprovals: 2"}} {
-		_, description := applyStatus(KeptRun{Status: RunEnded, Apply: &Apply{Report: waits, Policy: Policy{Refuse: refuse}}})
+		_, description := applyStatus(KeptRun{Status: RunEnded, Apply: &usecase.Apply{Report: waits, Policy: usecase.Policy{Refuse: refuse}}})
 		if strings.HasSuffix(description, "; "+shutHint) != (len(refuse) > 0) || utf8.RuneCountInString(description) > note.MaxDescription {
 			t.Errorf("with %v not enforced the status is %q", refuse, description)
 		}
@@ -45,7 +46,7 @@ func TestAFailedApplySaysHowItIsTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run := KeptRun{ID: 7, Status: tt.status, Apply: &Apply{Fresh: tt.fresh, Report: report.Report{
+			run := KeptRun{ID: 7, Status: tt.status, Apply: &usecase.Apply{Fresh: tt.fresh, Report: report.Report{
 				Stage: report.Apply, Status: tt.report, Head: strings.Repeat("ab", 20), Message: "app failed: " + long,
 				Members: []report.Member{{Member: long, Status: report.MemberFailed}},
 			}}}
@@ -53,7 +54,7 @@ func TestAFailedApplySaysHowItIsTriedAgain(t *testing.T) {
 			if strings.HasSuffix(description, "; "+retryHint) != tt.hinted || utf8.RuneCountInString(description) > note.MaxDescription {
 				t.Errorf("status %q, want it hinted: %v", description, tt.hinted)
 			}
-			in := (&Settler{}).applyNote(Policy{}, run)
+			in := (&Settler{}).applyNote(usecase.Policy{}, run)
 			if strings.Contains(in.Report.Message, retryHint) != tt.hinted {
 				t.Errorf("note says %q, want it hinted: %v", in.Report.Message, tt.hinted)
 			}

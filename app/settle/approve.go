@@ -1,9 +1,10 @@
-package usecase
+package settle
 
 import (
 	"context"
 	"errors"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/command"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
@@ -18,11 +19,11 @@ import (
 
 // gateAt is a gate a comment can speak to: its plan, and what was shown of it.
 type gateAt struct {
-	policy   Policy
+	policy   usecase.Policy
 	prefix   string
 	report   report.Report
 	document *changeset.Document
-	shown    Shown
+	shown    usecase.Shown
 	rule     *gate.ReviewRule
 	pageURL  string
 }
@@ -36,7 +37,7 @@ type place struct {
 
 // candidates are the gates a comment can speak to: those of the open pull
 // request it stands on, else those of the green commits that wait.
-func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.CommentRef) (place, error) {
+func (c *Commander) candidates(ctx context.Context, site *usecase.Site, ref engine.CommentRef) (place, error) {
 	var at place
 	if ref.Number > 0 {
 		change, err := site.Forge.Change(ctx, site.Repo, ref.Number)
@@ -54,14 +55,14 @@ func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.Comme
 	}
 	for _, run := range runs {
 		a := run.Apply
-		for _, g := range a.opened() {
+		for _, g := range a.Opened() {
 			at.under = append(at.under, revocation{prefix: a.Prefix, Act: gate.Act{Op: a.Op, Gate: g.Gate, Env: a.Policy.Env.Name}})
 		}
 		waits, pass, ok := a.Waiting()
 		if !ok {
 			continue
 		}
-		rule, err := c.ruleAt(ctx, site, a, waits.Gate, pass.Set)
+		rule, err := c.RuleAt(ctx, site, a, waits.Gate, pass.Set)
 		if err != nil {
 			return at, err
 		}
@@ -75,16 +76,16 @@ func (c *Commander) candidates(ctx context.Context, site *Site, ref engine.Comme
 	return at, nil
 }
 
-func (c *Commander) pullGates(ctx context.Context, site *Site, change engine.Change) ([]gateAt, error) {
+func (c *Commander) pullGates(ctx context.Context, site *usecase.Site, change engine.Change) ([]gateAt, error) {
 	plans, err := c.Facts.Planned(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
-	tip, err := site.tipOf(ctx, change.BaseBranch)
+	tip, err := site.TipOf(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
-	d, err := site.boundFor(ctx, tip, change)
+	d, err := site.BoundFor(ctx, tip, change)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (c *Commander) pullGates(ctx context.Context, site *Site, change engine.Cha
 		}
 		g := gateAt{policy: policy, prefix: project.LedgerPrefix(plan.Member), report: plan.Report, document: plan.Document, shown: plan.Shown, pageURL: c.planURL(plan.ID)}
 		if policy.ReviewRules {
-			if g.rule, err = site.reviewRule(ctx, change, plan.Report.Base); err != nil {
+			if g.rule, err = site.ReviewRule(ctx, change, plan.Report.Base); err != nil {
 				return nil, err
 			}
 		}
@@ -107,7 +108,7 @@ func (c *Commander) pullGates(ctx context.Context, site *Site, change engine.Cha
 
 // runsOf are the newest applies of the branch a comment belongs to: the base of
 // its pull request, the default branch for a comment on a commit.
-func (c *Commander) runsOf(ctx context.Context, site *Site, ref engine.CommentRef) (runs []KeptRun, branch string, err error) {
+func (c *Commander) runsOf(ctx context.Context, site *usecase.Site, ref engine.CommentRef) (runs []KeptRun, branch string, err error) {
 	if ref.Number > 0 {
 		change, err := site.Forge.Change(ctx, site.Repo, ref.Number)
 		if err != nil {
@@ -121,16 +122,16 @@ func (c *Commander) runsOf(ctx context.Context, site *Site, ref engine.CommentRe
 		}
 		branch = info.DefaultBranch
 	}
-	tip, err := site.tipOf(ctx, branch)
+	tip, err := site.TipOf(ctx, branch)
 	if err != nil {
 		return nil, branch, unlessGone(err)
 	}
-	d, err := site.boundAt(ctx, tip)
+	d, err := site.BoundAt(ctx, tip)
 	if err != nil {
 		return nil, branch, err
 	}
-	for _, at := range d.places(branch, c.DefaultEnv) {
-		run, found, err := c.Facts.NewestRun(ctx, site.Repo, at.env.Name, at.member)
+	for _, at := range d.Places(branch, c.DefaultEnv) {
+		run, found, err := c.Facts.NewestRun(ctx, site.Repo, at.Env.Name, at.Member)
 		if err != nil {
 			return nil, branch, err
 		}
@@ -142,7 +143,7 @@ func (c *Commander) runsOf(ctx context.Context, site *Site, ref engine.CommentRe
 }
 
 // approve counts an approval of exactly the digest named, or says why not.
-func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comment, cmd command.Command) (answer, error) {
+func (c *Commander) approve(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command) (answer, error) {
 	at, err := c.candidates(ctx, site, comment.Ref)
 	if err != nil {
 		return answer{}, err
@@ -164,9 +165,9 @@ func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comm
 		return refusal(note.Unenforced, bare), nil
 	}
 	principal := site.Repo.Instance.Principal(comment.Author.Login)
-	who := site.approvers(g.policy.Env, g.rule)
-	if reason := who.refuse(ctx, principal); who.err != nil {
-		return answer{}, who.err
+	who := site.Approvers(g.policy.Env, g.rule)
+	if reason := who.Refuse(ctx, principal); who.Err != nil {
+		return answer{}, who.Err
 	} else if reason != "" {
 		bare.Detail, bare.Names = reason, []string{comment.Author.Login}
 		return refusal(g.kindOf(principal), bare), nil
@@ -188,10 +189,10 @@ func (c *Commander) approve(ctx context.Context, site *Site, comment forges.Comm
 // acceptedReply is only words where the place takes no reaction, and where the
 // approval opens less than it seems to.
 func (c *Commander) acceptedReply(comment forges.Comment, cmd command.Command, g gateAt) string {
-	if what := withheld(g.document); what != "" {
+	if what := usecase.Withheld(g.document); what != "" {
 		return note.Withheld(g.report.Op, g.report.Gate, what)
 	}
-	holes, members := holesOf(g.document)
+	holes, members := usecase.HolesOf(g.document)
 	if comment.Ref.Kind != engine.Review && (len(holes) == 0 || len(holes) < members) {
 		return ""
 	}
@@ -269,7 +270,7 @@ func (g gateAt) kindOf(principal string) note.Kind {
 }
 
 // older tells whether a digest is of an earlier plan of the pull request.
-func (c *Commander) older(ctx context.Context, site *Site, at place, d digest.Digest) (bool, error) {
+func (c *Commander) older(ctx context.Context, site *usecase.Site, at place, d digest.Digest) (bool, error) {
 	for _, g := range at.gates {
 		if g.report.PR == nil {
 			continue
@@ -290,10 +291,10 @@ func (c *Commander) older(ctx context.Context, site *Site, at place, d digest.Di
 // writeApproval appends the approval, with the document it approves, unless the
 // same comment was counted before. A revocation that came after the comment was
 // written refuses it, whatever came between (soundness I3).
-func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, comment forges.Comment, principal string, d digest.Digest) (kind note.Kind, revoked *gate.Record, err error) {
+func (c *Commander) writeApproval(ctx context.Context, site *usecase.Site, g gateAt, comment forges.Comment, principal string, d digest.Digest) (kind note.Kind, revoked *gate.Record, err error) {
 	_, err = site.Ledger.Update(ctx, "Gate resolution record", func(snap *ledger.Snapshot) ([]ledger.File, error) {
 		kind, revoked = "", nil
-		lines, err := gateLines(snap, g.prefix, g.report.Op)
+		lines, err := usecase.GateLines(snap, g.prefix, g.report.Op)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +307,7 @@ func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, com
 			kind = note.Revoked
 			return nil, nil
 		}
-		files, sources, err := approvalFiles(g.prefix, g.document, g.shown)
+		files, sources, err := usecase.ApprovalFiles(g.prefix, g.document, g.shown)
 		if err != nil {
 			return nil, err
 		}
@@ -330,7 +331,7 @@ func (c *Commander) writeApproval(ctx context.Context, site *Site, g gateAt, com
 }
 
 // raise settles what an act can have changed.
-func (c *Commander) raise(ctx context.Context, site *Site, at place) error {
+func (c *Commander) raise(ctx context.Context, site *usecase.Site, at place) error {
 	if at.change.Number == 0 {
 		_, info, err := site.Forge.Repository(ctx, site.Repo)
 		if err != nil {

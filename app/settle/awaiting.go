@@ -1,10 +1,11 @@
-package usecase
+package settle
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/green"
@@ -15,11 +16,11 @@ import (
 // green, or where it is, why its green commit is not applied (soundness I8).
 func (m merged) awaiting(ctx context.Context) (state, description string, err error) {
 	waits := fmt.Sprintf("waits for %s to go green", project.Short(m.change.MergeCommit))
-	if carried, err := m.site.greenSince(ctx, m.change.BaseBranch, m.change.MergeCommit); err != nil || !carried {
+	if carried, err := m.site.GreenSince(ctx, m.change.BaseBranch, m.change.MergeCommit); err != nil || !carried {
 		return note.Pending, waits, err
 	}
-	_, err = m.greenTarget(ctx, ApplyInput{Site: m.site, Branch: m.change.BaseBranch, Env: m.policy.Env.Name, Member: m.at.member})
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
+	_, err = m.GreenTarget(ctx, usecase.ApplyInput{Site: m.site, Branch: m.change.BaseBranch, Env: m.policy.Env.Name, Member: m.at.Member})
+	if refusal, ok := errors.AsType[*usecase.Refusal](err); ok {
 		return note.Failure, note.Description(refusal.Message), nil
 	}
 	return note.Pending, waits, err
@@ -27,16 +28,16 @@ func (m merged) awaiting(ctx context.Context) (state, description string, err er
 
 // explainMerge says which checks a merge waits for that is in no green commit
 // yet, "" where it waits for none.
-func (c *Commander) explainMerge(ctx context.Context, site *Site, change engine.Change) (string, error) {
-	tip, err := site.tipOf(ctx, change.BaseBranch)
+func (c *Commander) explainMerge(ctx context.Context, site *usecase.Site, change engine.Change) (string, error) {
+	tip, err := site.TipOf(ctx, change.BaseBranch)
 	if err != nil {
 		return "", unlessGone(err)
 	}
-	b, err := site.bound(ctx, tip)
+	b, err := site.Bound(ctx, tip)
 	if err != nil || b.Green == nil || b.Green.Branch != change.BaseBranch {
 		return "", err
 	}
-	if carried, err := site.greenSince(ctx, change.BaseBranch, change.MergeCommit); err != nil || carried {
+	if carried, err := site.GreenSince(ctx, change.BaseBranch, change.MergeCommit); err != nil || carried {
 		return "", err
 	}
 	runs, err := site.Forge.CheckRuns(ctx, site.Repo, change.MergeCommit)

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/project"
@@ -49,7 +50,7 @@ func whoIsPlanned(change engine.Change, base *project.Declaration) (asking, stri
 // notPlanned says why the code of a head is not run, "" when it may be: nobody
 // has to ask for it, or somebody did, for exactly this head. Settle and the plan
 // stage both ask here.
-func (s *Settler) notPlanned(ctx context.Context, site *Site, change engine.Change, base *project.Declaration) (string, error) {
+func (s *Settler) notPlanned(ctx context.Context, site *usecase.Site, change engine.Change, base *project.Declaration) (string, error) {
 	how, why := whoIsPlanned(change, base)
 	if how == unasked && site.Forge != nil {
 		var err error
@@ -70,8 +71,8 @@ func (s *Settler) notPlanned(ctx context.Context, site *Site, change engine.Chan
 
 // neverPlanned tells whether the code of a pull request is not run even where a
 // person asks for it.
-func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Change) (bool, error) {
-	base, _, err := site.boundNow(ctx, change.BaseBranch)
+func (s *Settler) neverPlanned(ctx context.Context, site *usecase.Site, change engine.Change) (bool, error) {
+	base, _, err := site.BoundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return false, unlessGone(err)
 	}
@@ -81,13 +82,13 @@ func (s *Settler) neverPlanned(ctx context.Context, site *Site, change engine.Ch
 
 // awaitPlan queues the plan of a head that has none, unless a person has to ask
 // for it first. The plan starts while its statuses are set.
-func (s *Settler) awaitPlan(ctx context.Context, site *Site, read reading, baseTip string) error {
+func (s *Settler) awaitPlan(ctx context.Context, site *usecase.Site, read reading, baseTip string) error {
 	change := read.change
-	base, err := site.bound(ctx, baseTip)
+	base, err := site.Bound(ctx, baseTip)
 	if err != nil {
 		return err
 	}
-	places := base.places(change.BaseBranch, s.DefaultEnv)
+	places := base.Places(change.BaseBranch, s.DefaultEnv)
 	fetched := make(chan struct{})
 	return together(
 		func() error {
@@ -95,7 +96,7 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, read reading, baseT
 			if change.Fork || len(places) == 0 {
 				return nil // it may be never planned, and is then never brought here
 			}
-			return ahead(func() error { return site.fetchHead(ctx, change.Number, change.Head) })()
+			return ahead(func() error { return site.FetchHead(ctx, change.Number, change.Head) })()
 		},
 		func() error {
 			state, description := note.PendingStatus("plan", nil)
@@ -124,14 +125,14 @@ func (s *Settler) awaitPlan(ctx context.Context, site *Site, read reading, baseT
 // plansOf are the plans of a head that stand. A base branch that moved alone
 // takes none away; one that binds other envs since does, where no plan is of any
 // of them.
-func (s *Settler) plansOf(ctx context.Context, site *Site, change engine.Change, baseTip string) ([]KeptPlan, error) {
+func (s *Settler) plansOf(ctx context.Context, site *usecase.Site, change engine.Change, baseTip string) ([]KeptPlan, error) {
 	plans, err := s.Facts.Planned(ctx, site.Repo, change.Number, change.Head, change.BaseBranch)
 	if err != nil || len(plans) == 0 {
 		return nil, err
 	}
-	base, err := site.boundAt(ctx, baseTip)
+	base, err := site.BoundAt(ctx, baseTip)
 	if err != nil {
-		if forPeople(err) != nil {
+		if usecase.ForPeople(err) != nil {
 			return plans, nil //nolint:nilerr // the note says it
 		}
 		return nil, err
@@ -148,8 +149,8 @@ func (s *Settler) plansOf(ctx context.Context, site *Site, change engine.Change,
 
 // PlannedChange is what planning a pull request came to.
 type PlannedChange struct {
-	Plans   []PullPlan // at least one
-	Trust   Trust
+	Plans   []usecase.PullPlan // at least one
+	Trust   usecase.Trust
 	BaseTip string
 
 	seen *seen
@@ -166,26 +167,26 @@ type PlanWish struct {
 // branch's tip. It is the last that stands before the code runs, so it goes by the
 // pull request as it is now and asks itself whether it may, unless the settle that
 // queued it did both a moment ago; nil when it may not or need not.
-func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir string) (*PlannedChange, error) {
+func (s *Settler) PlanChange(ctx context.Context, site *usecase.Site, wish PlanWish, dir string) (*PlannedChange, error) {
 	read, may, err := s.wished(ctx, site, wish)
 	if err != nil || !may {
 		return nil, err
 	}
 	change := read.change
-	base, tip, err := site.boundNow(ctx, change.BaseBranch)
+	base, tip, err := site.BoundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return nil, unlessGone(err)
 	}
 	if kept, err := s.plansOf(ctx, site, change, tip); err != nil || len(kept) > 0 && !wish.Again {
 		return nil, err
 	}
-	if err := site.fetchHead(ctx, change.Number, change.Head); err != nil {
+	if err := site.FetchHead(ctx, change.Number, change.Head); err != nil {
 		return nil, err
 	}
 	done := &PlannedChange{BaseTip: tip, seen: &seen{reading: read}}
-	in := PullInput{
+	in := usecase.PullInput{
 		Site: site, Head: change.Head, BaseTip: tip, BaseBranch: change.BaseBranch, Number: change.Number, Dir: dir,
-		Ending: func() { s.see(ctx, site, change, base.places(change.BaseBranch, s.DefaultEnv), done.seen) },
+		Ending: func() { s.see(ctx, site, change, base.Places(change.BaseBranch, s.DefaultEnv), done.seen) },
 	}
 	if done.Plans, done.Trust, err = s.PlanPull(ctx, in); err != nil {
 		done.Wait()
@@ -196,7 +197,7 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 		if err != nil {
 			return nil, err
 		}
-		done.Plans = []PullPlan{nothing}
+		done.Plans = []usecase.PullPlan{nothing}
 	}
 	return done, nil
 }
@@ -204,7 +205,7 @@ func (s *Settler) PlanChange(ctx context.Context, site *Site, wish PlanWish, dir
 // wished is the pull request of a wish, and whether its code may be run: it may not
 // once it has another head or base branch, which have a wish of their own, or is not
 // open any more. What planning it needs is fetched meanwhile.
-func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (read reading, may bool, err error) {
+func (s *Settler) wished(ctx context.Context, site *usecase.Site, wish PlanWish) (read reading, may bool, err error) {
 	if read, given := s.takePlan(ctx, site, wish); given {
 		return read, true, nil
 	}
@@ -212,7 +213,7 @@ func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (read r
 	err = together(
 		func() (err error) { change, err = site.Forge.Change(ctx, site.Repo, wish.Number); return err },
 		ahead(func() error { return site.FetchBranch(ctx, wish.BaseBranch) }),
-		ahead(func() error { return site.fetchHead(ctx, wish.Number, wish.Head) }),
+		ahead(func() error { return site.FetchHead(ctx, wish.Number, wish.Head) }),
 	)
 	if errors.Is(err, forges.ErrNotFound) {
 		return reading{}, false, nil
@@ -220,7 +221,7 @@ func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (read r
 	if err != nil || change.State != engine.Open || change.Head != wish.Head || change.BaseBranch != wish.BaseBranch {
 		return reading{}, false, err
 	}
-	base, _, err := site.boundNow(ctx, change.BaseBranch)
+	base, _, err := site.BoundNow(ctx, change.BaseBranch)
 	if err != nil {
 		return reading{}, false, unlessGone(err)
 	}
@@ -230,21 +231,21 @@ func (s *Settler) wished(ctx context.Context, site *Site, wish PlanWish) (read r
 
 // nothingPlanned is the plan of a pull request no env takes, so that it is known
 // to be planned and why it came to nothing.
-func (s *Settler) nothingPlanned(ctx context.Context, in PullInput) (PullPlan, error) {
+func (s *Settler) nothingPlanned(ctx context.Context, in usecase.PullInput) (usecase.PullPlan, error) {
 	mergeBase, err := in.Site.Clone.MergeBase(ctx, in.BaseTip, in.Head)
 	if err != nil {
-		return PullPlan{}, err
+		return usecase.PullPlan{}, err
 	}
-	p := Policy{Env: project.Env{Name: s.DefaultEnv, Gate: project.DefaultGate}}
-	r, err := in.failedReport(p, "", mergeBase, fmt.Errorf("no env of chant.workspace.json takes pull requests into %s", in.BaseBranch))
+	p := usecase.Policy{Env: project.Env{Name: s.DefaultEnv, Gate: project.DefaultGate}}
+	r, err := in.FailedReport(p, "", mergeBase, fmt.Errorf("no env of chant.workspace.json takes pull requests into %s", in.BaseBranch))
 	r.Status = report.Nothing
-	return PullPlan{Policy: p, Report: r}, err
+	return usecase.PullPlan{Policy: p, Report: r}, err
 }
 
 // closeRest ends the statuses a head was promised before it was planned and that
 // no plan of it took up: its own workspace has no such project or env.
-func (s *Settler) closeRest(ctx context.Context, site *Site, change engine.Change, baseTip string, plans []KeptPlan, shown map[string]bool) error {
-	base, err := site.bound(ctx, baseTip)
+func (s *Settler) closeRest(ctx context.Context, site *usecase.Site, change engine.Change, baseTip string, plans []KeptPlan, shown map[string]bool) error {
+	base, err := site.Bound(ctx, baseTip)
 	if err != nil {
 		return err
 	}
@@ -254,8 +255,8 @@ func (s *Settler) closeRest(ctx context.Context, site *Site, change engine.Chang
 			description = "nothing to plan: " + p.Report.Message
 		}
 	}
-	rest := slices.DeleteFunc(base.places(change.BaseBranch, s.DefaultEnv), func(p statusPlace) bool {
-		return shown[p.context(project.StagePlan)]
+	rest := slices.DeleteFunc(base.Places(change.BaseBranch, s.DefaultEnv), func(p usecase.StatusPlace) bool {
+		return shown[p.Context(project.StagePlan)]
 	})
 	if err := s.sayEverywhere(ctx, site, change.Head, project.StagePlan, rest, forges.StatusSuccess, description); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/drivers/git/gittest"
@@ -15,14 +16,14 @@ import (
 )
 
 // cloned is a site with a clone of its own of a remote, and its ledger.
-func cloned(t *testing.T, remote string) *Site {
+func cloned(t *testing.T, remote string) *usecase.Site {
 	t.Helper()
 	clone, err := git.Open(t.Context(), filepath.Join(t.TempDir(), "clone.git"), remote, git.Auth{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(clone.Close)
-	return &Site{Clone: clone, Ledger: ledger.Open(clone, time.Now)}
+	return &usecase.Site{Clone: clone, Ledger: ledger.Open(clone, time.Now)}
 }
 
 // heard keeps what is said of each commit.
@@ -62,12 +63,12 @@ func TestAMergeThatWasRecordedIsNotSaidToWaitWhileANewerOneDoes(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)
 	gittest.Write(t, remote, gittest.Commit{Branch: "main", Files: map[string][]byte{"chant.workspace.json": gittest.Text(`{"name":"estate","schema":1,"minReader":"0.108.0"}`)}})
-	s := &Settler{Stage: &Stage{Now: time.Now, DefaultEnv: "prod"}, Poster: &Poster{Posts: saidBefore{}}}
+	s := &Settler{Stage: &usecase.Stage{Now: time.Now, DefaultEnv: "prod"}, Poster: &Poster{Posts: saidBefore{}}}
 	forge := &heard{said: map[string]string{}}
 	for _, sha := range []string{"older", "older", "newer"} {
 		site := cloned(t, remote)
 		site.Forge, site.DefaultBranch = forge, "main"
-		if err := s.Unplanned(t.Context(), site, "main", &Unplanned{Commit: sha, Message: "no answer"}, time.Unix(0, 0)); err != nil {
+		if err := s.Unplanned(t.Context(), site, "main", &usecase.Unplanned{Commit: sha, Message: "no answer"}, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if got := forge.said[sha]; !strings.Contains(got, "no answer") {

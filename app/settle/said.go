@@ -1,4 +1,4 @@
-package usecase
+package settle
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
@@ -30,7 +31,7 @@ func ledgerTrouble(cause error) string {
 // readable again; the settle that can read it says how things stand. A ledger
 // that did not answer is tried again without a word. Nothing is read as approved
 // or not approved.
-func (s *Settler) ledgerUnusable(ctx context.Context, site *Site, sha string, places []statusPlace, cause error) error {
+func (s *Settler) ledgerUnusable(ctx context.Context, site *usecase.Site, sha string, places []usecase.StatusPlace, cause error) error {
 	trouble := ledgerTrouble(cause)
 	if trouble == "" {
 		return cause
@@ -41,15 +42,15 @@ func (s *Settler) ledgerUnusable(ctx context.Context, site *Site, sha string, pl
 
 // warnOfStatuses names, in the note, the statuses the forge does not take (cases,
 // atlantis 2601).
-func (s *Settler) warnOfStatuses(ctx context.Context, site *Site, sha string, at statusPlace, in *note.Input) error {
+func (s *Settler) warnOfStatuses(ctx context.Context, site *usecase.Site, sha string, at usecase.StatusPlace, in *note.Input) error {
 	var refused []string
 	for _, stage := range []string{project.StagePlan, project.StageApply} {
-		yes, err := s.Poster.Refused(ctx, site, sha, at.context(stage))
+		yes, err := s.Poster.Refused(ctx, site, sha, at.Context(stage))
 		if err != nil {
 			return err
 		}
 		if yes {
-			refused = append(refused, at.context(stage))
+			refused = append(refused, at.Context(stage))
 		}
 	}
 	if len(refused) > 0 {
@@ -61,7 +62,7 @@ func (s *Settler) warnOfStatuses(ctx context.Context, site *Site, sha string, at
 // tell writes the note, which people wait for, and then sets the statuses, each
 // whether or not the other could be said. The note says which statuses the forge
 // does not take, so it is written once more when that turns out otherwise.
-func (s *Settler) tell(ctx context.Context, site *Site, change engine.Change, at statusPlace, in note.Input, statuses func() error) (noted, said error) {
+func (s *Settler) tell(ctx context.Context, site *usecase.Site, change engine.Change, at usecase.StatusPlace, in note.Input, statuses func() error) (noted, said error) {
 	warned := in
 	if err := s.warnOfStatuses(ctx, site, change.Head, at, &warned); err != nil {
 		return err, statuses()
@@ -79,7 +80,7 @@ func (s *Settler) tell(ctx context.Context, site *Site, change engine.Change, at
 // callFor writes the short second comment where one person or one team has to
 // approve: edits of the note notify nobody. Once for a plan, and only where the
 // env names exactly one.
-func (s *Settler) callFor(ctx context.Context, site *Site, number int, in note.Input) error {
+func (s *Settler) callFor(ctx context.Context, site *usecase.Site, number int, in note.Input) error {
 	who, ok := onlyApprover(site.Repo.Instance, in)
 	op, gate, d, asks := note.AskedFor(in)
 	if !ok || !asks || d.IsZero() {
