@@ -299,6 +299,18 @@ var played = []mutant{
 		old: "case there < here:", new: "case false:", killers: "./engine/model",
 	},
 	{
+		name: "played: another run's attempt is dropped", file: "engine/record/fence.go",
+		old: "case attempt.Token != token || attempt.Commit != commit:", new: "case false:", killers: "./engine/model",
+	},
+	{
+		name: "played: the order in the file is dropped", file: "engine/gate/evaluate.go",
+		old: "for i := len(lines) - 1; i > standing; i-- {", new: "for i := len(lines) - 1; i >= 0; i-- {", killers: "./engine/model",
+	},
+	{
+		name: "played: another value", file: "engine/cover/entry.go",
+		old: "case !equalOrNull(then.After, now.After):", new: "case false:", killers: "./engine/model",
+	},
+	{
 		name: "played: a step whose end nobody saw starts again", file: "engine/run/step.go",
 		old: "m.Status, m.Ended = Unknown, s.tick()", new: "m.Status, m.Ended = Pending, s.tick()", killers: "./engine/model",
 	},

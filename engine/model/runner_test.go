@@ -25,6 +25,7 @@ type row struct {
 	round      int
 	moved      map[string]bool // members that read another value than they were planned with
 	before     []string        // what applied before, by the record that is carried on
+	restored   bool            // from a backup: it may not know of a step that started
 }
 
 // pass is a set of members planned at one time.
@@ -124,6 +125,7 @@ func (w *world) restores(to *row) {
 	w.holder, w.row = nil, to
 	if to != nil {
 		w.row = w.stored()
+		w.row.restored = true
 	}
 }
 
@@ -291,8 +293,8 @@ func (r *runner) start(p *pass, name string) {
 	switch {
 	case w.rarely("dies before the child starts"):
 		r.crash()
-	case w.planted != "unknown starts again" && slices.ContainsFunc(mates, func(mate string) bool { return w.files[p.Note.file(mate)] != nil }):
-		for _, mate := range mates { // a plan is applied once
+	case w.row.restored && slices.ContainsFunc(mates, func(mate string) bool { return w.files[p.Note.file(mate)] != nil }):
+		for _, mate := range mates { // the disk knows: a plan is applied once
 			w.must(p.State.Settle(mate, run.Outcome{Error: "this plan was applied before"}))
 		}
 	case p.Note.moved(w, mates):
