@@ -100,9 +100,15 @@ func TestAnApplyWhoseSupervisorDiedIsUnknownAndNeverRepeated(t *testing.T) {
 	// What a power loss leaves of an apply that had started.
 	dir := filepath.Join(p.Target.RunDir, applyDir)
 	s.write(dir, map[string]string{"lock": "", "child.lock": "", "started": ""})
+	// Its backend took no state before that: what it made is known to this file alone.
+	s.write(p.Target.RunDir, map[string]string{ranFile: `{"worktree":"` + s.checkout + `","dir":"roots/net"}`})
+	s.write(s.checkout, map[string]string{"roots/net/" + erroredFile: `{"version":4,"serial":1,"lineage":"l","resources":[{}]}`})
 	out, found, err := d.Recover(context.Background(), p)
 	if err != nil || !found || !out.Unknown {
 		t.Errorf("recovered %+v, %v, %v", out, found, err)
+	}
+	if kept := filesIn(t, d.keptDir()); len(kept) != 1 || !strings.Contains(out.Error, kept[0]) {
+		t.Errorf("kept is %v, and the outcome is %q", kept, out.Error)
 	}
 	if _, err := d.Apply(context.Background(), p, nil); err == nil || !strings.Contains(err.Error(), "used already (unknown)") {
 		t.Errorf("the plan again gave %v", err)

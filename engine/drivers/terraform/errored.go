@@ -112,22 +112,40 @@ func errored(runDir string) (digest.Value, error) {
 	return state, nil
 }
 
+// erroredOfGroup is errored, taken into the run directory: whoever opens the group once
+// more makes its root anew, and would find the joined state from before the apply alone.
+func erroredOfGroup(runDir string) (digest.Value, error) {
+	taken := filepath.Join(runDir, erroredFile)
+	text, err := os.ReadFile(taken)
+	if err == nil {
+		return digest.Decode(text)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return digest.Value{}, fmt.Errorf("reading a state that was not stored: %w", err)
+	}
+	state, err := errored(runDir)
+	if err == nil && !state.IsAbsent() {
+		err = writeDurably(taken, []byte(state.String()))
+	}
+	return state, err
+}
+
 // keepErrored keeps the state that a failed apply left, and says so in its outcome.
-func (w *workdir) keepErrored(out *engine.Outcome) {
-	state, err := errored(w.t.RunDir)
-	if err == nil && state.IsAbsent() || w.d.cfg.StateDir == "" {
+func (d *Driver) keepErrored(t engine.Target, out *engine.Outcome) {
+	state, err := errored(t.RunDir)
+	if err == nil && state.IsAbsent() || d.cfg.StateDir == "" {
 		return
 	}
 	var path string
 	if err == nil {
-		path, err = w.d.keepState(w.t.Member, state)
+		path, err = d.keepState(t.Member, state)
 	}
 	if err != nil {
 		out.Error += "\nwhat it made is in no state, and the file that has it can't be kept"
 		out.Fault = errors.Join(out.Fault, err)
 		return
 	}
-	out.Error += fmt.Sprintf("\nThe state that its backend did not take is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", path, w.t.Member, w.d.planner)
+	out.Error += fmt.Sprintf("\nThe state that its backend did not take is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", path, t.Member, d.planner)
 }
 
 // statesBegin are the first lines of a state that the tool prints where it can write it

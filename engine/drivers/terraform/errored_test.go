@@ -11,7 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
+	"github.com/chant-bot/chant/engine/project"
 )
 
 // stateServer is a backend of the kind http that takes no state while it is broken.
@@ -98,6 +101,38 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 	}
 }
 
+// Encrypted, it lists no resources, and neither does a root that was never applied.
+func TestAKeptStateThatIsEncryptedIsNotTakenForOneWithoutResources(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
+	d := s.driver()
+	kept, err := d.keepState(s.target.Member, s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Plan(t.Context(), s.target, nil); err == nil || !strings.Contains(err.Error(), kept) {
+		t.Errorf("it was planned without what it made: %v", err)
+	}
+	if files := filesIn(t, d.keptDir()); len(files) != 1 {
+		t.Errorf("kept is %v", files)
+	}
+}
+
+// A backend that gives nobody its lock is held by nobody, and is freed by nobody.
+func TestOnlyALockThatSomebodyHoldsIsSaidToBeHeld(t *testing.T) {
+	t.Parallel()
+	w := &workdir{d: &Driver{planner: "terraform"}, t: engine.Target{Root: project.Root{Name: "net"}}}
+	for said, want := range map[string]bool{
+		"Error: Error acquiring the state lock\n\nError message: AccessDenied: not allowed":          false,
+		"Error: Error acquiring the state lock\n\nError message: locked\nLock Info:\n  ID:        1": true,
+	} {
+		err := w.failure(call{args: []string{"plan"}}, exec.Result{ExitCode: 1, Stderr: []byte(said)})
+		if got := strings.Contains(err.Error(), "force-unlock"); got != want {
+			t.Errorf("%q is told as %q", said, err)
+		}
+	}
+}
+
 // An apply that failed and stored its state leaves nothing, whatever the checkout holds.
 func TestAFailedApplyWhoseStateIsStoredKeepsNothing(t *testing.T) {
 	t.Parallel()
@@ -134,11 +169,23 @@ func TestAJoinedStateThatWasWrittenBesideItsPlaceIsGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The first recovery ends before anybody has its state.
+	broken := filepath.Join(s.checkout, "roots/app/broken.tf")
+	s.write(s.checkout, map[string]string{"roots/app/broken.tf": "{"})
+	if _, found, err := g.RecoverGroup(context.Background(), p); err == nil || !found {
+		t.Errorf("recovered %v, %v with a broken member", found, err)
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
 	out, found, err := g.RecoverGroup(context.Background(), p)
 	if err != nil || !found || statuses(out) != "net applied, app applied" {
 		t.Fatalf("recovered %s: %+v, %v, %v", statuses(out), out, found, err)
 	}
 	s.placed(map[string]string{"net": "net", "app": "app"})
+	if _, err := os.Stat(filepath.Join(p.Target.RunDir, erroredFile)); !os.IsNotExist(err) {
+		t.Errorf("the state is left in the run directory: %v", err)
+	}
 }
 
 // What the tool can write nowhere it prints, with all secrets of the root.

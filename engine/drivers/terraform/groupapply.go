@@ -118,7 +118,7 @@ func (grp *group) apply(ctx context.Context, p engine.PlannedGroup) (engine.Grou
 		return out, nil
 	}
 	end := ending{res: &res}
-	end.errored, end.unread = errored(p.Target.RunDir)
+	end.errored, end.unread = erroredOfGroup(p.Target.RunDir)
 	if interrupted {
 		end.interrupted = stopped.Cause
 	} else if err != nil {

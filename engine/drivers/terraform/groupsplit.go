@@ -237,7 +237,7 @@ func (grp *group) finish(p engine.PlannedGroup, j journaled, out *engine.GroupOu
 	}
 	if err == nil {
 		rest := journaled{Group: j.Group, RunDir: j.RunDir, Memo: j.Memo, Given: !kept, Kept: kept}
-		err = errors.Join(grp.g.journal(p.Target).write(rest), os.RemoveAll(grp.stateDir()))
+		err = errors.Join(grp.g.journal(p.Target).write(rest), os.RemoveAll(grp.stateDir()), os.RemoveAll(filepath.Join(grp.t.RunDir, erroredFile)))
 	}
 	if err == nil && !kept {
 		grp.g.passed(stepGiven)
@@ -292,7 +292,11 @@ func (g *Grouper) RecoverGroup(ctx context.Context, p engine.PlannedGroup) (engi
 		return engine.GroupOutcome{}, true, engine.Tell(fmt.Errorf("the files of an apply of the group %s are gone, so what it applied can't be told; the states before it are in the journal %s", p.Target.Group, g.journal(p.Target).path))
 	}
 	var end ending
-	end.errored, end.unread = errored(p.Target.RunDir) // before its root is made anew
+	if !rest && j.Joined.IsAbsent() {
+		if end.errored, err = erroredOfGroup(p.Target.RunDir); err != nil {
+			return engine.GroupOutcome{}, true, err
+		}
+	}
 	grp, err := g.reopen(ctx, p, nil)
 	if err != nil {
 		return engine.GroupOutcome{}, true, err

@@ -85,7 +85,9 @@ func (w *workdir) isPushed(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if kept, err := digest.Decode(text); err != nil || !states.SameContent(now, kept) {
+	kept, err := digest.Decode(text)
+	// One that tofu encrypted lists nothing, as a root without a state does.
+	if err != nil || kept.Get("resources").Kind() != digest.Array || !states.SameContent(now, kept) {
 		return engine.Tell(fmt.Errorf("root %s is not planned: an apply left its state in %s of this machine, since its backend did not take it, and from the present state what exists would be made again. Push that file (%s state push), or remove it once all that it holds is in the present state", w.t.Root.Name, path, w.d.planner))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

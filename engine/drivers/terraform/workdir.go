@@ -263,7 +263,8 @@ const readOnly = "read-only file system"
 func (w *workdir) failure(c call, res exec.Result) error {
 	res.Stderr = withoutState(res.Stderr)
 	err := res.Err(w.name(c))
-	if strings.Contains(err.Error(), "acquiring the state lock") {
+	// Without who holds it, it is a backend that gives nobody the lock.
+	if text := err.Error(); strings.Contains(text, "acquiring the state lock") && strings.Contains(text, "Lock Info:") {
 		err = fmt.Errorf("somebody else has its state locked, so nothing was done with it; when that ended, try again, and where nobody works on it any more, free it with %s force-unlock: %w", w.d.planner, err)
 	}
 	err = fmt.Errorf("root %s: %w", w.t.Root.Name, err)
