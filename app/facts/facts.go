@@ -85,7 +85,7 @@ func (f *Facts) savePlan(ctx context.Context, tx *sql.Tx, key store.PlanKey, p u
 	return err
 }
 
-// Planned implements usecase.Facts.
+// Planned implements settle.Facts.
 func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) ([]settle.KeptPlan, error) {
 	ids, err := f.Plans.OfHead(ctx, repo.Key(), number, head, baseBranch)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Facts) Planned(ctx context.Context, repo engine.Repo, number int, head,
 	return f.keptAll(ctx, ids)
 }
 
-// Generation implements usecase.Facts.
+// Generation implements settle.Facts.
 func (f *Facts) Generation(ctx context.Context, repo engine.Repo, s settle.Subject) (int64, error) {
 	state, err := f.Subjects.Get(ctx, store.Subject{RepoKey: repo.Key(), Kind: store.SubjectKind(s.Kind), Name: s.Name})
 	if errors.Is(err, store.ErrNotFound) {
@@ -107,7 +107,7 @@ func (f *Facts) Generation(ctx context.Context, repo engine.Repo, s settle.Subje
 // an unknown one.
 const mostEarlier = 5
 
-// Earlier implements usecase.Facts.
+// Earlier implements settle.Facts.
 func (f *Facts) Earlier(ctx context.Context, repo engine.Repo, number int, env, member string, current digest.Digest) ([]settle.KeptPlan, error) {
 	target := store.PlanTarget{RepoKey: repo.Key(), Env: env, Member: member, Number: number}
 	ids, err := f.Plans.Earlier(ctx, target, current, mostEarlier)
@@ -174,7 +174,7 @@ func keptPlan(row store.Plan) (k settle.KeptPlan, err error) {
 	return k, nil
 }
 
-// PlanRequested implements usecase.Facts.
+// PlanRequested implements settle.Facts.
 func (f *Facts) PlanRequested(ctx context.Context, repo engine.Repo, number int, head string) (bool, error) {
 	_, err := f.Settings.Get(ctx, requestKey(repo, number, head))
 	if errors.Is(err, store.ErrNotFound) {
@@ -192,7 +192,7 @@ func requestKey(repo engine.Repo, number int, head string) string {
 	return fmt.Sprintf("plan-requested %s %d %s", repo.Key(), number, head)
 }
 
-// Post implements usecase.Posts.
+// Post implements settle.Posts.
 func (f *Facts) Post(ctx context.Context, repo engine.Repo, target string) (settle.Post, bool, error) {
 	p, err := f.Said.Get(ctx, repo.Key(), target)
 	if errors.Is(err, store.ErrNotFound) {
@@ -201,7 +201,7 @@ func (f *Facts) Post(ctx context.Context, repo engine.Repo, target string) (sett
 	return settle.Post{Hash: p.Hash, RemoteID: p.RemoteID}, err == nil, err
 }
 
-// SavePost implements usecase.Posts. It waits for no disk: what a power cut takes of
+// SavePost implements settle.Posts. It waits for no disk: what a power cut takes of
 // it stands on the forge, where a note is found by its marker, and a status set
 // twice is harmless.
 func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p settle.Post) error {
@@ -210,7 +210,7 @@ func (f *Facts) SavePost(ctx context.Context, repo engine.Repo, target string, p
 	})
 }
 
-// ClaimPost implements usecase.Posts.
+// ClaimPost implements settle.Posts.
 func (f *Facts) ClaimPost(ctx context.Context, repo engine.Repo, target string, p settle.Post) (claimed bool, err error) {
 	err = f.DB.InTx(ctx, func(tx *sql.Tx) error {
 		claimed, err = f.Said.Claim(ctx, tx, repo.Key(), target, store.Post{Hash: p.Hash, PostedAt: f.Now()})
@@ -219,7 +219,7 @@ func (f *Facts) ClaimPost(ctx context.Context, repo engine.Repo, target string, 
 	return claimed, err
 }
 
-// Audit implements usecase.Audit.
+// Audit implements settle.Audit.
 func (f *Facts) Audit(ctx context.Context, repo engine.Repo, row settle.AuditRow) error {
 	return f.DB.InTx(ctx, func(tx *sql.Tx) error { return f.AuditTx(ctx, tx, repo, row) })
 }

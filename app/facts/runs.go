@@ -17,7 +17,7 @@ import (
 	"github.com/chant-bot/chant/sql/store"
 )
 
-// NewestRun implements usecase.Facts.
+// NewestRun implements settle.Facts.
 func (f *Facts) NewestRun(ctx context.Context, repo engine.Repo, env, member string) (settle.KeptRun, bool, error) {
 	row, err := f.Runs.Newest(ctx, store.RunTarget{RepoKey: repo.Key(), Env: env, Member: member})
 	if errors.Is(err, store.ErrNotFound) {
@@ -30,7 +30,7 @@ func (f *Facts) NewestRun(ctx context.Context, repo engine.Repo, env, member str
 	return k, err == nil, err
 }
 
-// RunCarrying implements usecase.Facts.
+// RunCarrying implements settle.Facts.
 func (f *Facts) RunCarrying(ctx context.Context, repo engine.Repo, env, member, merge string) (settle.KeptRun, bool, error) {
 	row, err := f.Runs.Carrying(ctx, store.RunTarget{RepoKey: repo.Key(), Env: env, Member: member}, merge)
 	if errors.Is(err, store.ErrNotFound) {

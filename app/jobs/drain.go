@@ -146,7 +146,7 @@ func (j *Jobs) gather(most time.Duration) *gathering {
 }
 
 // gathering is what some deliveries come to, stored together: a subject that
-// many of them are about is raised once. It implements what usecase.Receiver
+// many of them are about is raised once. It implements what settle.Receiver
 // writes to.
 type gathering struct {
 	jobs     *Jobs
@@ -268,13 +268,13 @@ func (g *gathering) open(ctx context.Context, repo engine.Repo) (*usecase.Site, 
 	return g.jobs.Sites.Open(ctx, repo.Key())
 }
 
-// Raise implements usecase.Raiser.
+// Raise implements settle.Raiser.
 func (g *gathering) Raise(_ context.Context, repo engine.Repo, s settle.Subject) error {
 	g.raised[subjectOf(repo.Key(), s)] = true
 	return nil
 }
 
-// RaiseBranches implements usecase.Raiser.
+// RaiseBranches implements settle.Raiser.
 func (g *gathering) RaiseBranches(ctx context.Context, repo engine.Repo, defaultBranch string) error {
 	branches, err := g.jobs.branches(ctx, repo, defaultBranch)
 	for _, branch := range branches {

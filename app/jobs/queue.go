@@ -171,7 +171,7 @@ func (j *Jobs) insert(ctx context.Context, args river.JobArgs) error {
 	})
 }
 
-// Raise implements usecase.Next.
+// Raise implements settle.Next.
 func (j *Jobs) Raise(ctx context.Context, repo engine.Repo, s settle.Subject) error {
 	return j.DB.InTx(ctx, func(tx *sql.Tx) error { return j.raiseTx(ctx, tx, subjectOf(repo.Key(), s)) })
 }
@@ -223,27 +223,27 @@ func (j *Jobs) branches(ctx context.Context, repo engine.Repo, defaultBranch str
 	return branches, nil
 }
 
-// QueuePlan implements usecase.Next.
+// QueuePlan implements settle.Next.
 func (j *Jobs) QueuePlan(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) error {
 	return j.insert(ctx, PlanArgs{RepoKey: repo.Key(), Number: number, Head: head, BaseBranch: baseBranch})
 }
 
-// QueueRecord implements usecase.Next.
+// QueueRecord implements settle.Next.
 func (j *Jobs) QueueRecord(ctx context.Context, repo engine.Repo, branch, tip string) error {
 	return j.insert(ctx, RecordArgs{RepoKey: repo.Key(), Branch: branch, Tip: tip})
 }
 
-// QueueTick implements usecase.Next.
+// QueueTick implements settle.Next.
 func (j *Jobs) QueueTick(ctx context.Context, repo engine.Repo, branch string) error {
 	return j.insert(ctx, TickArgs{RepoKey: repo.Key(), Branch: branch})
 }
 
-// QueueApply implements usecase.Next.
+// QueueApply implements settle.Next.
 func (j *Jobs) QueueApply(ctx context.Context, repo engine.Repo, branch, env, member, commit string) error {
 	return j.insert(ctx, ApplyArgs{RepoKey: repo.Key(), Branch: branch, Env: env, Member: member, Commit: commit})
 }
 
-// RequestPlan implements usecase.Requests.
+// RequestPlan implements settle.Requests.
 func (j *Jobs) RequestPlan(ctx context.Context, repo engine.Repo, number int, head, baseBranch string) error {
 	return j.DB.InTx(ctx, func(tx *sql.Tx) error {
 		if err := j.Facts.NotePlanRequest(ctx, tx, repo, number, head); err != nil {
@@ -254,7 +254,7 @@ func (j *Jobs) RequestPlan(ctx context.Context, repo engine.Repo, number int, he
 	})
 }
 
-// RequestApply implements usecase.Requests.
+// RequestApply implements settle.Requests.
 func (j *Jobs) RequestApply(ctx context.Context, repo engine.Repo, branch, env, member string) error {
 	return j.insert(ctx, ApplyArgs{RepoKey: repo.Key(), Branch: branch, Env: env, Member: member})
 }
