@@ -263,7 +263,7 @@ func (g gateAt) kindOf(principal string) note.Kind {
 	if without.NeedReview = false; without.Refuse(principal) == "" {
 		return note.NoReview
 	}
-	if without.Unresolved = nil; without.Refuse(principal) == "" {
+	if without.Unresolved, without.Unrecorded = nil, nil; without.Refuse(principal) == "" {
 		return note.AuthorsUnknown
 	}
 	return note.WroteChange

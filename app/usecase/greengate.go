@@ -47,16 +47,25 @@ func (st *Stage) decideGate(ctx context.Context, in ApplyInput, t Target, a *App
 }
 
 // greenRule excludes whoever wrote one of the pull requests the commit carries;
-// the reviews were each pull request's own business (pr-loop §5.10).
+// the reviews were each pull request's own business (pr-loop §5.10). Who wrote a
+// commit that has no record is not known, and nobody counts until it has one.
 func (a *Apply) greenRule() *gate.ReviewRule {
 	if !a.Policy.ReviewRules {
 		return nil
 	}
 	var authors []string
+	recorded := map[string]bool{}
 	for _, m := range a.Merges {
 		authors = append(authors, m.Authors...)
+		recorded[m.Commit] = true
 	}
-	return authorsRule(authors)
+	rule := authorsRule(authors)
+	for _, m := range a.Report.Green.Merges {
+		if !recorded[m.Commit] {
+			rule.Unrecorded = append(rule.Unrecorded, project.Short(m.Commit))
+		}
+	}
+	return rule
 }
 
 // wait says why the gate is shut and what opens it.
@@ -67,6 +76,8 @@ func (a *Apply) wait(d gate.Decision, covered cover.Report) {
 	switch {
 	case len(d.Unenforced) > 0:
 		a.refuse(report.NotApproved, report.NotEnforcedMessage(d.Unenforced))
+	case a.unrecorded() != "":
+		a.refuse(report.NotApproved, "No approval counts yet, so nothing was applied: "+a.unrecorded()+". Then run the apply again.")
 	case len(d.Refusals) > 0:
 		a.refuse(report.NotAReviewer, report.NotAReviewerMessage(d.Refusals))
 	case d.Mismatch != nil:
@@ -78,6 +89,14 @@ func (a *Apply) wait(d gate.Decision, covered cover.Report) {
 		a.shut = report.NotCoveredReason(covered)
 		a.refuse(report.NotApproved, report.NotCoveredMessage(op, gateName, now, covered, false))
 	}
+}
+
+// unrecorded says of what the review rule lacks the record, "" for nothing.
+func (a *Apply) unrecorded() string {
+	if rule := a.greenRule(); rule != nil {
+		return rule.NotRecorded()
+	}
+	return ""
 }
 
 func (a *Apply) refuse(why report.Refusal, message string) {

@@ -120,6 +120,9 @@ func (st *Stage) recordAll(ctx context.Context, in RecordInput, b Bound, p Polic
 // planCommit plans one commit, and reads who wrote and reviewed the pull request
 // it merged.
 func (st *Stage) planCommit(ctx context.Context, in RecordInput, b Bound, p Policy, commit git.Commit) (*recording, error) {
+	if p.ReviewRules && in.Site.Forge == nil {
+		return nil, errNoReviews // a record that names no author would let them approve
+	}
 	change, merged, err := in.Site.mergedBy(ctx, commit.SHA, in.Branch)
 	if err != nil {
 		return nil, err

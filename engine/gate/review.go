@@ -52,6 +52,10 @@ type ReviewRule struct {
 	// not known, as written in the commit. While there is one, nobody can be
 	// told apart from them and every approval is refused.
 	Unresolved []string
+	// Unrecorded are the commits, shortened, that a green commit carries without a
+	// merge record, which would say who wrote them. While there is one, every
+	// approval is refused.
+	Unrecorded []string
 }
 
 // Refuse says why this approver does not count, "" when they do. It is what
@@ -63,10 +67,21 @@ func (r ReviewRule) Refuse(principal string) string {
 		return fmt.Sprintf("%s wrote part of the change; somebody else has to approve it", principal)
 	case len(r.Unresolved) > 0:
 		return fmt.Sprintf("the account of %s, who wrote part of the change, is not known, so nobody can be told apart from them", strings.Join(r.Unresolved, ", "))
+	case len(r.Unrecorded) > 0:
+		return r.NotRecorded()
 	case r.NeedReview && !containsPrincipal(r.Reviewers, who):
 		return fmt.Sprintf("%s has no approving review standing on the pull request", principal)
 	}
 	return ""
+}
+
+// NotRecorded says why no approval counts yet, and what makes one count; "" where
+// all is recorded.
+func (r ReviewRule) NotRecorded() string {
+	if len(r.Unrecorded) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no merge record says who wrote %s, so nobody can be told apart from them; chant ci run record with --forge writes it", strings.Join(r.Unrecorded, ", "))
 }
 
 func containsPrincipal(list []string, who string) bool {

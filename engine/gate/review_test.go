@@ -49,6 +49,7 @@ func TestReviewRule(t *testing.T) {
 		{"whoever wrote the change does not count, reviewer or not", ReviewRule{Reviewers: []string{"github:alice"}, NeedReview: true, Authors: []string{"GitHub:Alice"}}, "wrote part"},
 		{"atlantis#2605: only the author in approved_by", ReviewRule{Reviewers: []string{"github:alice"}, NeedReview: true, Authors: []string{"github:alice"}}, "wrote part"},
 		{"somebody unknown wrote part: nobody counts", ReviewRule{Reviewers: []string{"github:alice"}, NeedReview: true, Unresolved: []string{"x@example.org"}}, "x@example.org"},
+		{"a commit without a record: nobody counts", ReviewRule{Unrecorded: []string{"1a2b3c4d5e6f"}}, "no merge record says who wrote 1a2b3c4d5e6f"},
 		{"a green commit's own gate asks for no review", ReviewRule{Authors: []string{"github:bob"}}, ""},
 		{"a green commit's own gate excludes authors", ReviewRule{Authors: []string{"github:bob", "github:alice"}}, "wrote part"},
 	}
