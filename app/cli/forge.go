@@ -50,10 +50,16 @@ func (h *Host) job(kind string) (job, error) {
 	switch {
 	case h.env("GITLAB_CI") != "":
 		return h.gitlabJob()
-	case h.env("FORGEJO_ACTIONS") != "", h.env("GITEA_ACTIONS") != "":
+	case h.env("FORGEJO_ACTIONS") != "", h.env("GITEA_ACTIONS") != "", ofForgejo(h.env("GITHUB_API_URL")):
 		return h.actionsJob(engine.Forgejo)
 	}
 	return h.actionsJob(engine.GitHub)
+}
+
+// ofForgejo tells the address of an API by its path, which GitHub has on no server. Asked
+// as GitHub's it knows of no pull request that made a merge, and that would be recorded.
+func ofForgejo(api string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(api, "/"), "/api/v1")
 }
 
 var pullRef = regexp.MustCompile(`^(\d+)/(merge|head)$`)
@@ -166,6 +172,9 @@ func (h *Host) connect(ctx context.Context, j job) (forges.Forge, engine.Repo, e
 	}
 	if j.repo.Name == "" {
 		path = fmt.Sprintf("%d", j.repo.ID)
+	}
+	if kind == engine.GitHub && ofForgejo(j.api) {
+		return nil, engine.Repo{}, fmt.Errorf("GITHUB_API_URL %s is that of a Forgejo or Gitea: use --forge forgejo", j.api)
 	}
 	if j.api == "" && kind == engine.Forgejo {
 		return nil, engine.Repo{}, errors.New("where the forge is cannot be told: set GITHUB_SERVER_URL and GITHUB_API_URL")

@@ -309,6 +309,22 @@ func TestAJobTellsItsForge(t *testing.T) {
 	}
 }
 
+// GitHub's client finds no pull request there, whatever made a merge.
+func TestAForgejoIsNotAskedAsAGitHub(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host("GITHUB_REPOSITORY=acme/infra", "GITHUB_API_URL=https://git.example.com/api/v1", "CHANT_FORGE_TOKEN=secret")
+	if got := h.jobForge(""); got != string(engine.Forgejo) {
+		t.Errorf("taken for a %s", got)
+	}
+	j, err := h.job(string(engine.GitHub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = h.connect(t.Context(), j); err == nil || !strings.Contains(err.Error(), "--forge forgejo") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnUnreadableJobIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, variable := range []string{"GITHUB_SERVER_URL=nowhere", "CI_SERVER_URL=nowhere", "CI_PROJECT_ID=x", "CI_MERGE_REQUEST_IID=x"} {
