@@ -17,9 +17,6 @@ const maxProvider = 4 << 30
 // no provider and forget emptied the directory before, so the packages are what
 // the tool fetched and verified; those it linked from the cache are skipped.
 func (w *workdir) keepProviders() error {
-	if w.d.cfg.KeepsCheckout {
-		return nil
-	}
 	providers := path.Join(filepath.ToSlash(w.rel), dataDir, "providers")
 	// host/namespace/type/version/platform
 	packages, err := fs.Glob(w.tree.FS(), path.Join(escapeGlob(providers), "*/*/*/*/*"))

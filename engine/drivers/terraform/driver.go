@@ -54,10 +54,6 @@ type Config struct {
 	// ReadOnly and Writable are directories outside the checkout that this
 	// scope's roots may use; Writable is where local backends keep state.
 	ReadOnly, Writable []string
-	// KeepsCheckout says that worktrees are a person's own checkout and stay,
-	// so a root may keep its state in it. Otherwise such a root is refused,
-	// since its state would be thrown away with the checkout.
-	KeepsCheckout bool
 	// LockTimeout is how long a run waits for the state's lock; 0 is a minute.
 	LockTimeout time.Duration
 	// ApplyGrace is the time an interrupted apply gets to save its state

@@ -1,8 +1,6 @@
 package terraform
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,27 +25,14 @@ const ranFile = "ran-in.json"
 type ranIn struct {
 	Worktree string `json:"worktree"`
 	Dir      string `json:"dir"` // relative to it
-	// Before is the hash of a file of that name that was there before, "" for none.
-	Before string `json:"before,omitempty"`
 }
 
 // noteWhere notes where an apply is about to run. A file that a checkout brings is in the
 // tool's way, which would have no place for the state then but what it prints.
 func (w *workdir) noteWhere() error {
-	ran := ranIn{Worktree: w.t.Worktree, Dir: w.rel}
-	var before []byte
-	var err error
-	if w.d.cfg.KeepsCheckout {
-		before, err = ran.read()
-	} else {
-		err = w.tree.RemoveAll(filepath.Join(w.rel, erroredFile))
-	}
-	if err == nil && before != nil {
-		ran.Before = hashOf(before)
-	}
-	var text []byte
+	text, err := json.Marshal(ranIn{Worktree: w.t.Worktree, Dir: w.rel})
 	if err == nil {
-		text, err = json.Marshal(ran)
+		err = w.tree.RemoveAll(filepath.Join(w.rel, erroredFile))
 	}
 	if err == nil {
 		err = writeDurably(filepath.Join(w.t.RunDir, ranFile), text)
@@ -56,11 +41,6 @@ func (w *workdir) noteWhere() error {
 		return fmt.Errorf("noting where root %s is applied: %w", w.t.Root.Name, err)
 	}
 	return nil
-}
-
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // read reads the file, nil for none.
@@ -102,7 +82,7 @@ func errored(runDir string) (digest.Value, error) {
 	if err != nil {
 		return digest.Value{}, fmt.Errorf("looking for a state that was not stored: %w", err)
 	}
-	if left == nil || hashOf(left) == ran.Before {
+	if left == nil {
 		return digest.Value{}, nil
 	}
 	state, err := digest.Decode(left)

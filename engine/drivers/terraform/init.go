@@ -137,12 +137,8 @@ const dataDir = ".terraform"
 // and init must not ask about migrating between them. Modules: init takes what is
 // there for what it would download, wherever the repository says that is, and
 // that would be no part of the source (soundness I1). Providers, when they are
-// kept in the cache: only what init itself downloads may get there. A person's
-// own checkout is left as it is.
+// kept in the cache: only what init itself downloads may get there.
 func (w *workdir) forget() error {
-	if w.d.cfg.KeepsCheckout {
-		return nil
-	}
 	names := []string{"terraform.tfstate", "environment", "modules"}
 	if w.d.cfg.CacheDir != "" {
 		names = append(names, "providers")
@@ -159,9 +155,6 @@ func (w *workdir) forget() error {
 // writable directory: it would vanish with the checkout or the wall's mounts,
 // and what was applied would be forgotten.
 func (w *workdir) checkState() error {
-	if w.d.cfg.KeepsCheckout {
-		return nil
-	}
 	kind, config, err := w.backend()
 	if err != nil {
 		return err

@@ -90,17 +90,6 @@ func TestARootLinkedFromOutsideIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPersonsOwnCheckoutMayKeepItsState(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, map[string]string{"roots/net/main.tf": "output \"o\" {\n  value = 1\n}\n"})
-	s.target.Root.BackendConfig = nil
-	d := s.driver(func(c *Config) { c.KeepsCheckout = true })
-	s.apply(d, s.plan(d))
-	if _, err := os.Stat(filepath.Join(s.checkout, "roots/net/terraform.tfstate")); err != nil {
-		t.Error(err)
-	}
-}
-
 // soundness I1: init takes modules it finds for what it would download, from
 // wherever a list beside them says, which is no part of a member's source.
 func TestModulesThatTheRepositoryBringsAreNotTakenForDownloadedOnes(t *testing.T) {
