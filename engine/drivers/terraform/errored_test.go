@@ -110,7 +110,7 @@ func TestAKeptStateThatIsEncryptedIsNotTakenForOneWithoutResources(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Plan(t.Context(), s.target, nil); err == nil || !strings.Contains(err.Error(), kept) {
+	if _, err := d.Plan(t.Context(), s.target, nil); err == nil || !strings.Contains(err.Error(), kept) || !strings.Contains(err.Error(), "remove it too when you pushed it") {
 		t.Errorf("it was planned without what it made: %v", err)
 	}
 	if files := filesIn(t, d.keptDir()); len(files) != 1 {

@@ -87,11 +87,19 @@ func (w *workdir) isPushed(ctx context.Context, path string) error {
 	}
 	kept, err := digest.Decode(text)
 	// One that tofu encrypted lists nothing, as a root without a state does.
-	if err != nil || kept.Get("resources").Kind() != digest.Array || !states.SameContent(now, kept) {
-		return engine.Tell(fmt.Errorf("root %s is not planned: an apply left its state in %s of this machine, since its backend did not take it, and from the present state what exists would be made again. Push that file (%s state push), or remove it once all that it holds is in the present state", w.t.Root.Name, path, w.d.planner))
+	hidden := kept.Get("resources").Kind() != digest.Array
+	if err != nil || hidden || !states.SameContent(now, kept) {
+		return engine.Tell(fmt.Errorf("root %s is not planned: an apply left its state in %s of this machine, since its backend did not take it, and from the present state what exists would be made again. Push that file (%s state push), or remove it once all that it holds is in the present state%s", w.t.Root.Name, path, w.d.planner, notCompared(hidden)))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a kept state of root %s: %w", w.t.Root.Name, err)
 	}
 	return nil
+}
+
+func notCompared(hidden bool) string {
+	if !hidden {
+		return ""
+	}
+	return ". What it holds can't be read here, as where it is encrypted: remove it too when you pushed it"
 }
