@@ -11,6 +11,14 @@ var decided = []mutant{
 		old: "if !stands {", new: "if !stands && m.PR == nil {", killers: "./app/soundness", run: "TestAMainApprovalRevokedBetweenGatedWavesStopsTheLaterOnes",
 	},
 	{
+		name: "apply: what an unfinished one changed is forgotten", file: "app/usecase/members.go",
+		old: "append([]string{in.Base}, in.Tried...)", new: "[]string{in.Base}", killers: "./app/usecase", run: "TestAChangeTakenBackBeforeItsApplyFinishedIsPlanned",
+	},
+	{
+		name: "apply: only the newest unfinished one is known", file: "engine/record/fence.go",
+		old: "append(slices.Clone(attempt.Started), attempt.Commit)", new: "[]string{attempt.Commit}", killers: "./engine/record", run: "TestUnfinished",
+	},
+	{
 		name: "note: it goes by what was seen before another fact came", file: "app/settle/seen.go",
 		old: "generation != given.generation+1", new: "generation == 0", killers: "./app/settle", run: "TestASettleGoesByWhatThePlanSawUnlessAnotherFactCame",
 	},

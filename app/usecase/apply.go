@@ -67,6 +67,9 @@ type Apply struct {
 	Pass
 	Later  []*Pass        `json:"later,omitempty"`
 	FanOut digest.Digest  `json:"fanOut"` // component-fan-out of what it selected
+	// Tried are commits between its base and its own whose apply did not finish: what they
+	// changed was selected, too.
+	Tried []string `json:"tried,omitempty"`
 	Report report.Report  `json:"report"`
 	Merges []record.Merge `json:"merges,omitempty"` // of the range, newest first
 	// Before is what the apply before this one, of the same commit, came to.
@@ -241,12 +244,12 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t Target, a *App
 		if err == nil {
 			a.Set, err = st.PlanMembers(ctx, PlanInput{
 				Site: in.Site, Checkout: checkout, Project: proj, Env: t.Policy.Env,
-				Base: t.base, Head: t.Commit, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,
+				Base: t.base, Head: t.Commit, Tried: t.tried, RunDir: in.Dir, KeepTrees: true, Progress: in.Progress, Gated: a.Release != nil,
 				WaveByWave: t.Policy.Env.WaveGate != "", Applied: a.appliedBefore(in.Resume), Open: open,
 			})
 		}
 		if err == nil {
-			a.FanOut = a.Set.FanOut
+			a.FanOut, a.Tried = a.Set.FanOut, t.tried
 		}
 	}
 	if err != nil {

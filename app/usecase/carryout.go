@@ -151,7 +151,7 @@ func (ex *execution) claim(ctx context.Context) error {
 		mine := record.Attempt{
 			Env: a.Policy.Env.Name, Commit: a.State.Commit, Base: a.State.Base,
 			Digest: a.State.Digest, Token: a.Token, StartedAt: gate.Timestamp(ex.Now()),
-			Rounds: a.keptForRounds(),
+			Rounds: a.keptForRounds(), Started: record.Unfinished(a.State.Commit, shas(ex.line), attempt, applied),
 		}
 		return []ledger.File{{Path: record.AttemptPath(a.Prefix, a.Policy.Env.Name), Content: mine.JSON()}}, nil
 	})

@@ -18,8 +18,8 @@ var declares = regexp.MustCompile(`(?m)^\s*(resource|module)\s+"`)
 // deletedRoots refuses a change that stops declaring a root which still manages
 // something: what it made would stand on with nobody planning it. A root is
 // removed in two steps, emptied and applied first. Only a change that touches a
-// declaration can drop a root, so the base is read only then.
-func (in PlanInput) deletedRoots(ctx context.Context, files []string) error {
+// declaration can drop a root, so what stood before is read only then.
+func (in PlanInput) deletedRoots(ctx context.Context, from string, files []string) error {
 	if !slices.ContainsFunc(files, isDeclaration) {
 		return nil
 	}
@@ -28,13 +28,13 @@ func (in PlanInput) deletedRoots(ctx context.Context, files []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := in.Site.Clone.Worktree(ctx, in.Base, dir); err != nil {
+	if err := in.Site.Clone.Worktree(ctx, from, dir); err != nil {
 		return err
 	}
 	before, err := declare.Load(dir)
 	if err != nil {
 		if ForPeople(err) != nil {
-			return nil // the base declared nothing that reads; there is nothing to compare with
+			return nil // it declared nothing that reads; there is nothing to compare with
 		}
 		return err
 	}

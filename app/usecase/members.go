@@ -26,6 +26,9 @@ type PlanInput struct {
 	// Base and Head bound the change: what differs between them selects the
 	// components (pr-loop §5.2).
 	Base, Head string
+	// Tried are commits between the two whose apply did not finish. What they changed may
+	// stand, so that what differs from one of them is part of the change, too.
+	Tried []string
 	// Only are the members to plan, of those the change selects; nil is all.
 	Only []string
 	// WaveByWave: each wave is planned after the one before it applied, so nothing is
@@ -107,15 +110,20 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 
 // selectComponents derives what the change reaches.
 func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Selection, error) {
-	files, err := in.Site.Clone.ChangedFiles(ctx, in.Base, in.Head)
-	if err != nil {
-		return graph.Selection{}, err
+	var files []string
+	for _, from := range append([]string{in.Base}, in.Tried...) {
+		differ, err := in.Site.Clone.ChangedFiles(ctx, from, in.Head)
+		if err == nil {
+			err = in.deletedRoots(ctx, from, differ)
+		}
+		if err != nil {
+			return graph.Selection{}, err
+		}
+		files = append(files, differ...)
 	}
-	if !touchesAny(in.Paths, files) {
+	slices.Sort(files)
+	if files = slices.Compact(files); !touchesAny(in.Paths, files) {
 		files = nil
-	}
-	if err := in.deletedRoots(ctx, files); err != nil {
-		return graph.Selection{}, err
 	}
 	inProject, err := relativeTo(in.Project.Dir, files)
 	if err != nil {

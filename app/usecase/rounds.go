@@ -166,7 +166,8 @@ func failUnplanned(passes run.Passes, set *PlanSet, members []string) []string {
 func (ex *execution) planAgain(ctx context.Context, members []string) (*PlanSet, error) {
 	in := ex.planInput()
 	in.Gated = ex.apply.Release != nil
-	in.Base, in.Head, in.Only, in.KeepTrees, in.Progress = ex.apply.Report.Base, ex.apply.Report.Head, members, true, ex.in.Progress
+	in.Base, in.Head, in.Tried = ex.apply.Report.Base, ex.apply.Report.Head, ex.apply.Tried
+	in.Only, in.KeepTrees, in.Progress = members, true, ex.in.Progress
 	return ex.PlanMembers(ctx, in)
 }
 

@@ -26,6 +26,8 @@ type Target struct {
 	first        bool   // nothing was applied to the env yet
 	// follows is the token of the attempt that stood when this was found.
 	follows string
+	// tried are the commits whose apply started since the last that finished.
+	tried []string
 	// held are the members that a release of this commit kept for rounds.
 	held map[string]int
 }
@@ -92,7 +94,7 @@ func (st *Stage) measure(ctx context.Context, in ApplyInput, t *Target, declarat
 			t.held = attempt.Rounds
 		}
 	}
-	t.first = applied == nil
+	t.first, t.tried = applied == nil, record.Unfinished(t.Commit, shas(t.line), attempt, applied)
 	t.base = baseOf(t.Commit, in.Base, t.line, attempt, applied, first, counting)
 	if t.base == "" {
 		return Refusef("%s is the first commit of %s, so there is nothing to measure a change from; the next green commit is measured from it", project.Short(t.Commit), in.Branch)

@@ -59,3 +59,24 @@ func notNewer(here int, firstParent []string, other, what string) error {
 	}
 	return nil
 }
+
+// Unfinished are the commits at which an apply started since the one that finished last,
+// oldest first, without commit itself: what they changed may stand, whole or in part,
+// also where a later commit took it back (soundness I8). firstParent is as for Fence.
+func Unfinished(commit string, firstParent []string, attempt *Attempt, applied *Apply) []string {
+	if attempt == nil {
+		return nil
+	}
+	finished := len(firstParent)
+	if applied != nil {
+		finished = slices.Index(firstParent, applied.Commit)
+	}
+	var out []string
+	for _, started := range append(slices.Clone(attempt.Started), attempt.Commit) {
+		at := slices.Index(firstParent, started)
+		if started != commit && at >= 0 && at < finished && !slices.Contains(out, started) {
+			out = append(out, started)
+		}
+	}
+	return out
+}

@@ -50,6 +50,36 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// Soundness I8: what an apply that did not finish changed is part of the next one's
+// change, whatever came in between.
+func TestUnfinished(t *testing.T) {
+	t.Parallel()
+	line := []string{sha4, sha3, sha2, sha1} // newest first
+	applied := func(commit string) *Apply { return &Apply{Commit: commit} }
+	for name, tt := range map[string]struct {
+		attempt *Attempt
+		applied *Apply
+		want    []string
+	}{
+		"nothing was tried":                         {nil, applied(sha1), nil},
+		"what was tried was applied":                {&Attempt{Commit: sha2}, applied(sha2), nil},
+		"something newer was, without a step":       {&Attempt{Commit: sha2}, applied(sha3), nil},
+		"it did not finish":                         {&Attempt{Commit: sha2}, applied(sha1), []string{sha2}},
+		"nor did the one before":                    {&Attempt{Commit: sha3, Started: []string{sha2}}, applied(sha1), []string{sha2, sha3}},
+		"the one before it was, whatever it says":   {&Attempt{Commit: sha3, Started: []string{sha1, sha2}}, applied(sha2), []string{sha3}},
+		"nothing was ever applied":                  {&Attempt{Commit: sha2, Started: []string{sha1}}, nil, []string{sha1, sha2}},
+		"this commit's own attempt tells of others": {&Attempt{Commit: sha4, Started: []string{sha2, sha2}}, applied(sha1), []string{sha2}},
+		"one that is not on the branch any more":    {&Attempt{Commit: sha3, Started: []string{"f00"}}, applied(sha1), []string{sha3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Unfinished(sha4, line, tt.attempt, tt.applied); !slices.Equal(got, tt.want) {
+				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 // I5: whatever runs try in whatever order, commits whose apply starts in an
 // environment never go back along the first-parent line, and after a run wrote
 // its attempt no older run passes.

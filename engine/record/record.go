@@ -90,6 +90,9 @@ type Attempt struct {
 	// Rounds are the members of a release that only a round may apply, with its number,
 	// 0 where none was asked yet.
 	Rounds map[string]int `json:"rounds,omitempty"`
+	// Started are the commits of earlier attempts that did not finish either, oldest
+	// first (Unfinished).
+	Started []string `json:"started,omitempty"`
 }
 
 // JSON is the record as stored: 2 spaces, final LF, no null lists.
@@ -177,6 +180,7 @@ func ParseAttempt(data []byte) (Attempt, error) {
 	}
 	if err := errors.Join(
 		version(a.Version), sha("commit", a.Commit), sha("base", a.Base), named("env", a.Env), named("token", a.Token), moment("startedAt", a.StartedAt),
+		shas("started", a.Started),
 	); err != nil {
 		return Attempt{}, fmt.Errorf("reading apply attempt: %w", err)
 	}
@@ -215,6 +219,14 @@ func sha(field, s string) error {
 		return fmt.Errorf("%s: %q is not a full commit sha", field, s)
 	}
 	return nil
+}
+
+func shas(field string, list []string) error {
+	var errs []error
+	for _, s := range list {
+		errs = append(errs, sha(field, s))
+	}
+	return errors.Join(errs...)
 }
 
 func named(field, s string) error {

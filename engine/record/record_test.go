@@ -14,6 +14,7 @@ var (
 	sha1    = strings.Repeat("1", 40)
 	sha2    = strings.Repeat("2", 40)
 	sha3    = strings.Repeat("3", 40)
+	sha4    = strings.Repeat("4", 40)
 	digests = cmp.Comparer(func(a, b digest.Digest) bool { return a == b })
 )
 
