@@ -87,6 +87,7 @@ func TestARoundIsOpenedByWhoMayWhenItApplies(t *testing.T) {
 	t.Parallel()
 	p := project{roots: []root{{name: "net", tf: plain("one")}, {name: "app", tf: reader, vars: readsFrom("net")}}}
 	waits := func(t *testing.T) (w *world, pr *forgetest.Pull, merge string) {
+		t.Helper()
 		w = newWorld(t, p, settings{})
 		w.start()
 		pr = w.propose("two", map[string]string{"roots/net/main.tf": plain("two"), "roots/app/main.tf": reader + "# two\n"})

@@ -33,6 +33,7 @@ type Approvers struct {
 	Err     error // the first failed read; a decision made with it is void
 }
 
+// Approvers judge for an env, by rule where there is one.
 func (s *Site) Approvers(env project.Env, rule *gate.ReviewRule) *Approvers {
 	return &Approvers{forge: s.Forge, repo: s.Repo, env: env, rule: rule, reasons: map[string]string{}}
 }

@@ -31,6 +31,7 @@ func (st *Stage) groupsOf(site *Site, member, env string) groupsAt {
 	return groupsAt{st, site, project.LedgerPrefix(member), env}
 }
 
+// ReadGroups reads which groups of an env did not end.
 func ReadGroups(snap *ledger.Snapshot, prefix, env string) (record.Groups, error) {
 	groups, found, err := groupsIn(snap, record.GroupsPath(prefix, env))
 	if err == nil && !found {

@@ -102,6 +102,7 @@ func (b Bound) Places(branch, defaultEnv string) []StatusPlace {
 	return out
 }
 
+// Context is the name of the status of a stage there.
 func (p StatusPlace) Context(stage string) string {
 	return project.Context(stage, p.Member, p.Env.Name, p.WithEnv)
 }

@@ -175,6 +175,7 @@ func (in PullInput) address(r *report.Report, p Policy, member, mergeBase string
 	}
 }
 
+// FailedReport says of a project that it did not plan, and why.
 func (in PullInput) FailedReport(p Policy, member, mergeBase string, problem error) (report.Report, error) {
 	r, err := report.New(report.Plan, nil, nil)
 	if err != nil {

@@ -130,6 +130,7 @@ func (st *Stage) driverOf(ctx context.Context, repo engine.Repo, env string, p p
 	return driver, nil
 }
 
+// Refusef is a Refusal.
 func Refusef(format string, args ...any) error {
 	return &Refusal{Message: fmt.Sprintf(format, args...)}
 }
