@@ -24,13 +24,18 @@ const ranFile = "ran-in.json"
 // ranIn is where an apply runs, for whoever has to look for what it left there.
 type ranIn struct {
 	Worktree string `json:"worktree"`
-	Dir      string `json:"dir"` // relative to it
+	Dir      string `json:"dir"`   // relative to it
+	State    string `json:"state"` // place of the root's state
 }
 
 // noteWhere notes where an apply is about to run. A file that a checkout brings is in the
 // tool's way, which would have no place for the state then but what it prints.
 func (w *workdir) noteWhere() error {
-	text, err := json.Marshal(ranIn{Worktree: w.t.Worktree, Dir: w.rel})
+	place, err := w.place()
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(ranIn{Worktree: w.t.Worktree, Dir: w.rel, State: place})
+	}
 	if err == nil {
 		err = w.tree.RemoveAll(filepath.Join(w.rel, erroredFile))
 	}
@@ -65,11 +70,11 @@ func (r ranIn) read() ([]byte, error) {
 }
 
 // errored is the state that the apply of a run directory left because its backend did not
-// take it, absent for none.
-func errored(runDir string) (digest.Value, error) {
+// take it, absent for none, and the place that it belongs in.
+func errored(runDir string) (state digest.Value, place string, err error) {
 	text, err := os.ReadFile(filepath.Join(runDir, ranFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return digest.Value{}, nil
+		return digest.Value{}, "", nil
 	}
 	var ran ranIn
 	if err == nil {
@@ -80,16 +85,15 @@ func errored(runDir string) (digest.Value, error) {
 		left, err = ran.read()
 	}
 	if err != nil {
-		return digest.Value{}, fmt.Errorf("looking for a state that was not stored: %w", err)
+		return digest.Value{}, "", fmt.Errorf("looking for a state that was not stored: %w", err)
 	}
 	if left == nil {
-		return digest.Value{}, nil
+		return digest.Value{}, "", nil
 	}
-	state, err := digest.Decode(left)
-	if err != nil {
-		return digest.Value{}, engine.Tell(fmt.Errorf("the state that was not stored, in %s of the machine that applied, can't be read: %w", filepath.Join(ran.Worktree, ran.Dir, erroredFile), err))
+	if state, err = digest.Decode(left); err != nil {
+		return digest.Value{}, "", engine.Tell(fmt.Errorf("the state that was not stored, in %s of the machine that applied, can't be read: %w", filepath.Join(ran.Worktree, ran.Dir, erroredFile), err))
 	}
-	return state, nil
+	return state, ran.State, nil
 }
 
 // erroredOfGroup is errored, taken into the run directory: whoever opens the group once
@@ -103,7 +107,7 @@ func erroredOfGroup(runDir string) (digest.Value, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return digest.Value{}, fmt.Errorf("reading a state that was not stored: %w", err)
 	}
-	state, err := errored(runDir)
+	state, _, err := errored(runDir)
 	if err == nil && !state.IsAbsent() {
 		err = writeDurably(taken, []byte(state.String()))
 	}
@@ -112,13 +116,13 @@ func erroredOfGroup(runDir string) (digest.Value, error) {
 
 // keepErrored keeps the state that a failed apply left, and says so in its outcome.
 func (d *Driver) keepErrored(t engine.Target, out *engine.Outcome) {
-	state, err := errored(t.RunDir)
+	state, place, err := errored(t.RunDir)
 	if err == nil && state.IsAbsent() || d.cfg.StateDir == "" {
 		return
 	}
 	var path string
 	if err == nil {
-		path, err = d.keepState(t.Member, state)
+		path, err = d.keepState(t.Member, place, state)
 	}
 	if err != nil {
 		out.Error += "\nwhat it made is in no state, and the file that has it can't be kept"

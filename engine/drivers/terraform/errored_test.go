@@ -88,6 +88,11 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 			if _, err := d.Plan(t.Context(), again, nil); err == nil || !strings.Contains(err.Error(), kept[0]) {
 				t.Errorf("it was planned without what it made: %v", err)
 			}
+			renamed := again
+			renamed.Member, renamed.Root.Name, renamed.RunDir = "network", "network", shortDir(t)
+			if _, err := d.Plan(t.Context(), renamed, nil); err == nil || !strings.Contains(err.Error(), kept[0]) {
+				t.Errorf("by another name it was planned without what it made: %v", err)
+			}
 			state, err := os.ReadFile(kept[0])
 			if err != nil {
 				t.Fatal(err)
@@ -106,7 +111,7 @@ func TestAKeptStateThatIsEncryptedIsNotTakenForOneWithoutResources(t *testing.T)
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
 	d := s.driver()
-	kept, err := d.keepState(s.target.Member, s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
+	kept, err := d.keepState(s.target.Member, "elsewhere", s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

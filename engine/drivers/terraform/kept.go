@@ -2,6 +2,8 @@ package terraform
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,11 +23,18 @@ func (d *Driver) keptDir() string { return filepath.Join(d.cfg.StateDir, "kept")
 // keptPrefix begins the names of a member's files in it.
 func (d *Driver) keptPrefix(member string) string { return d.memberKey(member)[:16] + "-" }
 
+// keptOf follows in their names, for the place that the state belongs in: a root that is
+// renamed has its state where it was.
+func keptOf(place string) string {
+	key := sha256.Sum256([]byte(place))
+	return hex.EncodeToString(key[:8]) + "-"
+}
+
 // keepState saves a state that its backend did not take, for a person to look at. Nothing
-// of the member is planned as long as it is there.
-func (d *Driver) keepState(member string, state digest.Value) (path string, err error) {
+// of the member, nor of what has its place, is planned as long as it is there.
+func (d *Driver) keepState(member, place string, state digest.Value) (path string, err error) {
 	what := fmt.Sprintf("%s-%s-%s.tfstate", member, textIn(state, "lineage"), state.Get("serial"))
-	path = filepath.Join(d.keptDir(), d.keptPrefix(member)+url.PathEscape(what))
+	path = filepath.Join(d.keptDir(), d.keptPrefix(member)+keptOf(place)+url.PathEscape(what))
 	if err = os.MkdirAll(d.keptDir(), 0o700); err == nil {
 		err = writeDurably(path, []byte(state.String()))
 	}
@@ -38,7 +47,11 @@ func (d *Driver) keepState(member string, state digest.Value) (path string, err 
 // keep saves a member's part that can't be pushed, and says so.
 func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
 	d := grp.g.d
-	path, err := d.keepState(m.Target.Member, part)
+	place, err := m.w.place()
+	if err != nil {
+		return "", err
+	}
+	path, err := d.keepState(m.Target.Member, place, part)
 	if err != nil {
 		return "", err
 	}
@@ -65,11 +78,17 @@ func (w *workdir) unpushed(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking for kept states of root %s: %w", w.t.Root.Name, err)
 	}
+	place, err := w.place()
+	if err != nil {
+		return err
+	}
+	own := w.d.keptPrefix(w.t.Member)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), w.d.keptPrefix(w.t.Member)) {
+		name := e.Name()
+		if !strings.HasPrefix(name, own) && (len(name) < len(own) || !strings.HasPrefix(name[len(own):], keptOf(place))) {
 			continue
 		}
-		if err := w.isPushed(ctx, filepath.Join(w.d.keptDir(), e.Name())); err != nil {
+		if err := w.isPushed(ctx, filepath.Join(w.d.keptDir(), name)); err != nil {
 			return err
 		}
 	}
