@@ -7,6 +7,14 @@ var decided = []mutant{
 		old: "rule.NeedReview = true", new: "rule.NeedReview = false", killers: "./app/soundness", run: "TestWithTheReviewRuleAnAuthorOpensNoRound",
 	},
 	{
+		name: "green gate: who wrote a merge without a record opens it", file: "app/usecase/greengate.go",
+		old: "if !recorded[m.Commit] {", new: "if !recorded[m.Commit] && m.PR != nil {", killers: "./app/usecase", run: "TestUnderTheReviewRuleNobodyApprovesAMergeThatIsNotRecorded",
+	},
+	{
+		name: "record: without a forge it names no author", file: "app/usecase/record.go",
+		old: "if p.ReviewRules && in.Site.Forge == nil {", new: "if p.ReviewRules && in.Site == nil {", killers: "./app/usecase", run: "TestUnderTheReviewRuleNothingIsRecordedWithoutAForge",
+	},
+	{
 		name: "wave: it applies though a merge's approval fell", file: "app/usecase/pass.go",
 		old: "if !stands {", new: "if !stands && m.PR == nil {", killers: "./app/soundness", run: "TestAMainApprovalRevokedBetweenGatedWavesStopsTheLaterOnes",
 	},

@@ -86,7 +86,9 @@ func (a *Apply) wait(d gate.Decision, covered cover.Report) {
 		a.shut = report.PlanChangedReason(approved, now)
 		a.refuse(report.PlanChanged, report.PlanChangedMessage(op, gateName, approved, now, false))
 	default:
-		a.shut = report.NotCoveredReason(covered)
+		if a.shut = report.NotCoveredReason(covered); a.Release != nil {
+			a.shut = "nobody approved it yet" // no merge's approval deploys anything here
+		}
 		a.refuse(report.NotApproved, report.NotCoveredMessage(op, gateName, now, covered, false))
 	}
 }

@@ -1,11 +1,13 @@
 package usecase
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/engine/cover"
+	"github.com/chant-bot/chant/engine/drivers/git"
 	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
@@ -34,5 +36,15 @@ func TestUnderTheReviewRuleNobodyApprovesAMergeThatIsNotRecorded(t *testing.T) {
 		"chant ci run record with --forge writes it. Then run the apply again."
 	if diff := cmp.Diff(want, a.Report.Message); diff != "" || a.Report.Refusal != report.NotApproved {
 		t.Errorf("refused as %s (-want +got):\n%s", a.Report.Refusal, diff)
+	}
+}
+
+// A record without a forge names neither pull request nor author, and stays.
+func TestUnderTheReviewRuleNothingIsRecordedWithoutAForge(t *testing.T) {
+	t.Parallel()
+	st := &Stage{Dir: t.TempDir(), NewID: func() string { return "1" }}
+	_, err := st.planCommit(t.Context(), RecordInput{Site: &Site{}}, Bound{}, Policy{ReviewRules: true}, git.Commit{})
+	if !errors.Is(err, errNoReviews) {
+		t.Errorf("got %v", err)
 	}
 }
