@@ -64,7 +64,7 @@ func (w *applyWorker) Work(ctx context.Context, job *river.Job[ApplyArgs]) error
 			return w.raiseTx(ctx, tx, subjectOf(a.RepoKey, settle.BranchOf(a.Branch)))
 		})
 	case err != nil:
-		return w.broken(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
+		return w.brokenAt(ctx, site, job.JobRow, a.Commit, a.Branch, "apply", err)
 	}
 	err = finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
 		if err := journal.SaveTx(ctx, tx, done); err != nil {

@@ -119,7 +119,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	start := time.Now()
 	done, err := w.Settler.PlanChange(ctx, site, settle.PlanWish{Number: a.Number, Head: a.Head, BaseBranch: a.BaseBranch, Again: a.Again}, dir)
 	if err != nil {
-		return w.broken(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
+		return w.brokenAt(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
 	if done == nil {
 		return nil
@@ -148,15 +148,23 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 // patience is how often a job fails before people are told.
 const patience = 3
 
-// broken tries the job again, and after a few tries says so on the commit.
-func (j *Jobs) broken(ctx context.Context, site *usecase.Site, job *rivertype.JobRow, sha, branch, stage string, err error) error {
-	if _, early := waits(err); early || job.Attempt < patience || sha == "" {
+// broken tries the job again, and after a few tries says so to people, with what finds
+// it in the log.
+func (j *Jobs) broken(job *rivertype.JobRow, err error, tell func(reference string) error) error {
+	if _, early := waits(err); early || job.Attempt < patience {
 		return j.later(err)
 	}
-	if told := j.Settler.Broken(ctx, site, sha, branch, stage, fmt.Sprintf("job-%d", job.ID)); told != nil {
-		return errors.Join(err, told)
-	}
-	return err
+	return errors.Join(err, tell(fmt.Sprintf("job-%d", job.ID)))
+}
+
+// brokenAt is broken of a stage, which says so on a commit, where one is known.
+func (j *Jobs) brokenAt(ctx context.Context, site *usecase.Site, job *rivertype.JobRow, sha, branch, stage string, err error) error {
+	return j.broken(job, err, func(reference string) error {
+		if sha == "" {
+			return nil
+		}
+		return j.Settler.Broken(ctx, site, sha, branch, stage, reference)
+	})
 }
 
 // recordWorker records merges.
@@ -188,7 +196,7 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 		return w.doubted(ctx, site, job, records, unplanned)
 	}
 	if err != nil {
-		return w.broken(ctx, site, job.JobRow, a.Tip, a.Branch, settle.StageRecord, err)
+		return w.brokenAt(ctx, site, job.JobRow, a.Tip, a.Branch, settle.StageRecord, err)
 	}
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error { return w.recorded(ctx, tx, a, records) })
 }
@@ -288,7 +296,7 @@ func (w *commandWorker) Work(ctx context.Context, job *river.Job[CommandArgs]) e
 	}
 	result, err := w.Commander.Handle(ctx, site, a.Ref, a.Delivery)
 	if err != nil {
-		return w.later(err)
+		return w.broken(job.JobRow, err, func(reference string) error { return w.Commander.Broken(ctx, site, a.Ref, reference) })
 	}
 	return finish(ctx, w.Jobs, job, func(tx *sql.Tx) error {
 		_, err := w.Comments.Decide(ctx, tx, a.RepoKey, a.Ref, outcomeOf(result), string(result), w.Stage.Now())

@@ -111,11 +111,9 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 // selectComponents derives what the change reaches.
 func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Selection, error) {
 	var files []string
-	for _, from := range append([]string{in.Base}, in.Tried...) {
+	stood := append([]string{in.Base}, in.Tried...)
+	for _, from := range stood {
 		differ, err := in.Site.Clone.ChangedFiles(ctx, from, in.Head)
-		if err == nil {
-			err = in.deletedRoots(ctx, from, differ)
-		}
 		if err != nil {
 			return graph.Selection{}, err
 		}
@@ -124,6 +122,11 @@ func (st *Stage) selectComponents(ctx context.Context, in PlanInput) (graph.Sele
 	slices.Sort(files)
 	if files = slices.Compact(files); !touchesAny(in.Paths, files) {
 		files = nil
+	}
+	for _, from := range stood {
+		if err := in.deletedRoots(ctx, from, files); err != nil {
+			return graph.Selection{}, err
+		}
 	}
 	inProject, err := relativeTo(in.Project.Dir, files)
 	if err != nil {

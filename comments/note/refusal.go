@@ -233,7 +233,7 @@ func (r Refused) explainSystem() (what, next string) {
 	case ClockAhead:
 		return "Not counted: the ledger holds lines from more than 5 minutes in the future, so the clock of a writer is wrong.", "Correct the clock, then comment again:"
 	}
-	return "Something went wrong on our side; nothing was recorded. Reference " + Inline(r.Ref) + ".", "Comment again in a while. If it stays so, give an operator the reference."
+	return "Something went wrong on our side, and it is tried again. Reference " + Inline(r.Ref) + ".", "Wait for the answer. If none comes, give an operator the reference."
 }
 
 func (r Refused) sinceURL() string {
