@@ -40,6 +40,9 @@ func (h *Host) act(o ActOptions) (gate.Act, error) {
 	if a.By == "" {
 		a.By = o.Actor
 	}
+	if strings.ContainsAny(a.By, "<> \t\r\n") {
+		return a, fmt.Errorf("--approver: %q is no account; name yours in place of <you>, such as github:alice", a.By)
+	}
 	j, err := h.job(o.Forge)
 	if err != nil {
 		return a, err

@@ -190,6 +190,15 @@ func TestNobodyActsUnderNoName(t *testing.T) {
 	}
 }
 
+// The line to copy that we print names <you>.
+func TestAPlaceholderIsNobody(t *testing.T) {
+	t.Parallel()
+	h, _, _ := host()
+	if _, err := h.act(ActOptions{Op: "pr-1", Gate: "pr-apply", Approver: "<you>"}); err == nil || !strings.Contains(err.Error(), "in place of <you>") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnOpBelongsToTheMemberItEndsIn(t *testing.T) {
 	t.Parallel()
 	d := &project.Declaration{File: "chant.workspace.json", Members: []project.WorkspaceMember{
