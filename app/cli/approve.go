@@ -40,7 +40,7 @@ func (h *Host) act(o ActOptions) (gate.Act, error) {
 	if a.By == "" {
 		a.By = o.Actor
 	}
-	if strings.ContainsAny(a.By, "<> \t\r\n") {
+	if strings.ContainsAny(a.By, "<>") {
 		return a, fmt.Errorf("--approver: %q is no account; name yours in place of <you>, such as github:alice", a.By)
 	}
 	j, err := h.job(o.Forge)
