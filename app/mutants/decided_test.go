@@ -19,6 +19,14 @@ var decided = []mutant{
 		old: "if !stands {", new: "if !stands && m.PR == nil {", killers: "./app/soundness", run: "TestAMainApprovalRevokedBetweenGatedWavesStopsTheLaterOnes",
 	},
 	{
+		name: "apply: a green tag is believed where it begins", file: "app/usecase/target.go",
+		old: "t.Refusal, err = st.judgeAgain(ctx, in.Site, t.Commit, declaration)", new: "", killers: "./app/usecase", run: "TestAGreenTagIsNotBelievedOverAFailedCheck",
+	},
+	{
+		name: "apply: a green tag is believed before a step", file: "app/usecase/carryout.go",
+		old: "return ex.judgeAgain(ctx, site, a.State.Commit, declaration)", new: "_ = declaration; return \"\", nil", killers: "./app/usecase", run: "TestAGreenTagIsNotBelievedOverAFailedCheck",
+	},
+	{
 		name: "apply: what an unfinished one changed is forgotten", file: "app/usecase/members.go",
 		old: "append([]string{in.Base}, in.Tried...)", new: "[]string{in.Base}", killers: "./app/usecase", run: "TestAChangeTakenBackBeforeItsApplyFinishedIsPlanned",
 	},
