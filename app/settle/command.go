@@ -250,28 +250,6 @@ func (c *Commander) react(ctx context.Context, site *usecase.Site, comment forge
 	return err
 }
 
-// Broken says to who commented that there is no answer yet, for a reason that is not
-// theirs, with what finds it in the log. The comment is read again, and answered then.
-func (c *Commander) Broken(ctx context.Context, site *usecase.Site, ref engine.CommentRef, reference string) error {
-	comment, err := site.Forge.Comment(ctx, site.Repo, ref)
-	if errors.Is(err, forges.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	self, err := site.Forge.Self(ctx)
-	if err != nil {
-		return err
-	}
-	parsed := command.Parse(comment.Body, strings.TrimSuffix(self.Login, "[bot]"))
-	if len(parsed.Commands) == 0 || comment.Author.Bot || comment.ViaApp || ours(site, comment, self) {
-		return nil
-	}
-	marker := fmt.Sprintf(ourMark+"trouble:%s-%d -->", ref.Kind, ref.ID)
-	return c.react(ctx, site, comment, forges.Seen, marker, note.Refusal(note.Refused{Kind: note.Internal, Ref: reference}))
-}
-
 // plan plans the head again, or for the first time where a person has to ask.
 func (c *Commander) plan(ctx context.Context, site *usecase.Site, comment forges.Comment, cmd command.Command) (answer, error) {
 	if comment.Ref.Number == 0 {

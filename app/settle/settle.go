@@ -216,28 +216,6 @@ func (s *Settler) sayEverywhere(ctx context.Context, site *usecase.Site, sha, st
 	return errors.Join(failed...)
 }
 
-// Broken says on a commit that a stage cannot run for a reason that is not the
-// author's, with what finds it in the log. The job is tried again, and its
-// success replaces this.
-func (s *Settler) Broken(ctx context.Context, site *usecase.Site, sha, branch, stage, ref string) error {
-	b, _, err := site.BoundNow(ctx, branch)
-	if err != nil {
-		return unlessGone(err)
-	}
-	context := stage
-	if stage == StageRecord {
-		context = project.StageApply
-		if err := s.noteTrouble(ctx, site, branch, sha); err != nil {
-			return err
-		}
-	}
-	return s.sayEverywhere(ctx, site, sha, context, b.Places(branch, s.DefaultEnv), forges.StatusFailure,
-		fmt.Sprintf("%s cannot run: internal error, ref %s; it is tried again", stage, ref))
-}
-
-// StageRecord is recording merges; its trouble shows in the apply's context.
-const StageRecord = "record"
-
 // showPlan reads the gate of one plan and says how it stands: in the note
 // and in the statuses.
 func (s *Settler) showPlan(ctx context.Context, site *usecase.Site, change engine.Change, baseTip string, snap *ledger.Snapshot, plan KeptPlan, p usecase.Policy, at usecase.StatusPlace) error {

@@ -65,11 +65,9 @@ type Apply struct {
 	Dir     string `json:"dir"`
 	// Pass is the main one: it plans every member. Later are those that followed.
 	Pass
-	Later  []*Pass       `json:"later,omitempty"`
-	FanOut digest.Digest `json:"fanOut"` // component-fan-out of what it selected
-	// Tried are commits between its base and its own whose apply did not finish: what they
-	// changed was selected, too.
-	Tried  []string       `json:"tried,omitempty"`
+	Later  []*Pass        `json:"later,omitempty"`
+	FanOut digest.Digest  `json:"fanOut"`          // component-fan-out of what it selected
+	Tried  []string       `json:"tried,omitempty"` // as of its PlanInput
 	Report report.Report  `json:"report"`
 	Merges []record.Merge `json:"merges,omitempty"` // of the range, newest first
 	// Before is what the apply before this one, of the same commit, came to.

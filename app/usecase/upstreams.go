@@ -75,24 +75,23 @@ func (u *upstreams) of(name string) (r read, known bool) {
 
 // values are the outputs, by component.
 func (u *upstreams) values() map[string]outputs {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	values := map[string]outputs{}
-	for name, r := range u.got {
-		values[name] = r.values
-	}
-	return values
+	return ofEach(u, func(r read) outputs { return r.values })
 }
 
 // errs are why outputs could not be read, by component.
 func (u *upstreams) errs() map[string]error {
+	return ofEach(u, func(r read) error { return r.err })
+}
+
+// ofEach is one part of what is known of each component.
+func ofEach[T any](u *upstreams, part func(read) T) map[string]T {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	errs := map[string]error{}
+	parts := map[string]T{}
 	for name, r := range u.got {
-		errs[name] = r.err
+		parts[name] = part(r)
 	}
-	return errs
+	return parts
 }
 
 // shownAs are the outputs, of names with those marked that hand a secret on.

@@ -129,7 +129,7 @@ func (d *Driver) keepErrored(t engine.Target, out *engine.Outcome) {
 		out.Fault = errors.Join(out.Fault, err)
 		return
 	}
-	out.Error += fmt.Sprintf("\nThe state that its backend did not take is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", path, t.Member, d.planner)
+	out.Error += "\nThe state that its backend did not take " + d.isKept(t.Member, path)
 }
 
 // statesBegin are the first lines of a state that the tool prints where it can write it

@@ -156,14 +156,21 @@ func TestAFailedApplyWhoseStateIsStoredKeepsNothing(t *testing.T) {
 	}
 }
 
+// killedOnceApplied is a group whose server was killed right after the apply, and where
+// the tool wrote the joined state.
+func killedOnceApplied(t *testing.T) (s *site, g *Grouper, p engine.PlannedGroup, joined string) {
+	t.Helper()
+	s = newSite(t, groupRoots())
+	g = s.grouper()
+	p = s.planGroup(g, s.netAndApp())
+	killed(t, s.groupServer(p, stepApplied, 0))
+	return s, g, p, filepath.Join(p.Target.RunDir, "state", "terraform.tfstate")
+}
+
 // The disk was full when the tool wrote the joined state: what it has of it is beside.
 func TestAJoinedStateThatWasWrittenBesideItsPlaceIsGivenBack(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, groupRoots())
-	g := s.grouper()
-	p := s.planGroup(g, s.netAndApp())
-	killed(t, s.groupServer(p, stepApplied, 0))
-	joined := filepath.Join(p.Target.RunDir, "state", "terraform.tfstate")
+	s, g, p, joined := killedOnceApplied(t)
 	made, err := os.ReadFile(joined)
 	if err == nil {
 		err = os.WriteFile(joined, nil, 0o600)

@@ -261,11 +261,7 @@ func TestAGroupsApplyWhoseEndNobodySawGivesBackWhatItMade(t *testing.T) {
 // The power went while the tool wrote the joined state: half of it is a state to nobody.
 func TestAHalfWrittenStateOfAGroupIsGivenToNobodyAndNamed(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, groupRoots())
-	g := s.grouper()
-	p := s.planGroup(g, s.netAndApp())
-	killed(t, s.groupServer(p, stepApplied, 0))
-	joined := filepath.Join(p.Target.RunDir, "state", "terraform.tfstate")
+	s, g, p, joined := killedOnceApplied(t)
 	info, err := os.Stat(joined)
 	if err == nil {
 		err = os.Truncate(joined, info.Size()/2)

@@ -44,6 +44,11 @@ func (d *Driver) keepState(member, place string, state digest.Value) (path strin
 	return path, nil
 }
 
+// isKept says where a state is that its backend did not take, and what to do.
+func (d *Driver) isKept(member, path string) string {
+	return fmt.Sprintf("is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", path, member, d.planner)
+}
+
 // keep saves a member's part that can't be pushed, and says so.
 func (grp *group) keep(m *member, part digest.Value, why error) (string, error) {
 	d := grp.g.d
@@ -59,7 +64,7 @@ func (grp *group) keep(m *member, part digest.Value, why error) (string, error) 
 	if _, ok := errors.AsType[*engine.Told](why); !ok {
 		text = "its backend could not be reached"
 	}
-	return fmt.Sprintf("%s was applied, but its state can't be stored (%s); it is kept in %s of the machine that applied, and nothing of %s is planned there before: compare it with the present one and push it by hand (%s state push), or remove the file", m.Target.Member, text, path, m.Target.Member, d.planner), nil
+	return fmt.Sprintf("%s was applied, but its state can't be stored (%s); it %s", m.Target.Member, text, d.isKept(m.Target.Member, path)), nil
 }
 
 func textIn(object digest.Value, key string) string {
