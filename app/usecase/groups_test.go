@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/engine"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/run"
 )
@@ -84,6 +85,42 @@ func TestAValueFromWithinAGroupHasNotMoved(t *testing.T) {
 			m := &PlannedMember{Reads: tt.now}
 			if got := m.movedSince(earlier); len(got) != tt.moved {
 				t.Errorf("%d moved, want %d: %v", len(got), tt.moved, got)
+			}
+		})
+	}
+}
+
+// pr-loop §7.5: a hole always has a round, also when it is planned again in a group that
+// passes on what it waited for; and what any plan of this apply was made with counts,
+// not the newest alone.
+func TestWhatAnyPlanOfTheApplyWasMadeWithMayHaveMoved(t *testing.T) {
+	t.Parallel()
+	known := func(hash string) *PlannedMember {
+		return &PlannedMember{Reads: []run.InputRead{{From: "net", Output: "id", Planned: hash, Hash: hash}}}
+	}
+	hole := &PlannedMember{Unknown: []project.Read{{Component: "net", Output: "id"}}}
+	grouped := &PlannedMember{Within: []run.InputRead{{From: "net", Output: "id"}}}
+	for name, tt := range map[string]struct {
+		plans []*PlannedMember
+		now   *PlannedMember
+		want  []run.InputRead
+	}{
+		"a hole, in a group now":       {[]*PlannedMember{hole}, grouped, []run.InputRead{{From: "net", Output: "id", Planned: run.NotKnown, Now: run.InGroup}}},
+		"a hole before, in groups now": {[]*PlannedMember{hole, grouped}, grouped, []run.InputRead{{From: "net", Output: "id", Planned: run.NotKnown, Now: run.InGroup}}},
+		"another value before a group": {[]*PlannedMember{known("a"), grouped}, known("b"), []run.InputRead{{From: "net", Output: "id", Planned: "a", Now: "b", Hash: "a"}}},
+		"there and back":               {[]*PlannedMember{known("a"), known("b")}, known("a"), []run.InputRead{{From: "net", Output: "id", Planned: "b", Now: "a", Hash: "b"}}},
+		"in groups all along":          {[]*PlannedMember{grouped, grouped}, grouped, nil},
+		"one value all along":          {[]*PlannedMember{known("a"), grouped}, known("a"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := func(m *PlannedMember) *PlanSet { return &PlanSet{Members: map[string]*PlannedMember{"app": m}} }
+			a := &Apply{Pass: Pass{Set: set(tt.plans[0])}}
+			for _, m := range tt.plans[1:] {
+				a.Later = append(a.Later, &Pass{Set: set(m)})
+			}
+			if diff := cmp.Diff(tt.want, a.moved(set(tt.now))["app"]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -40,7 +40,20 @@ func (a *Apply) moved(again *PlanSet) map[string][]run.InputRead {
 	}
 	if again != nil {
 		for name, m := range again.Members {
-			add(name, m.movedSince(a.lastPlan(name)))
+			for _, earlier := range a.plansOf(name) {
+				add(name, m.movedSince(earlier))
+			}
+		}
+	}
+	return out
+}
+
+// plansOf are the plans of a member in the passes of this apply, oldest first.
+func (a *Apply) plansOf(member string) []*PlannedMember {
+	out := []*PlannedMember{a.Set.Members[member]}
+	for _, p := range a.Later {
+		if m := p.Set.Members[member]; m != nil {
+			out = append(out, m)
 		}
 	}
 	return out
@@ -48,16 +61,13 @@ func (a *Apply) moved(again *PlanSet) map[string][]run.InputRead {
 
 // lastPlan is the newest plan of a member in a pass of this apply.
 func (a *Apply) lastPlan(member string) *PlannedMember {
-	for _, p := range slices.Backward(a.Later) {
-		if m := p.Set.Members[member]; m != nil {
-			return m
-		}
-	}
-	return a.Set.Members[member]
+	plans := a.plansOf(member)
+	return plans[len(plans)-1]
 }
 
 // movedSince are the reads that have another value now than an earlier plan of the
-// member was made with.
+// member was made with. A hole has read nothing, so that each of its reads moved, also
+// where a group passes the value on by now (pr-loop §7.5: a hole always has a round).
 func (m *PlannedMember) movedSince(earlier *PlannedMember) []run.InputRead {
 	var out []run.InputRead
 	for _, now := range m.Reads {
@@ -72,6 +82,11 @@ func (m *PlannedMember) movedSince(earlier *PlannedMember) []run.InputRead {
 		}
 		if r, moved := then.MovedTo(now); moved {
 			out = append(out, r)
+		}
+	}
+	for _, r := range earlier.Unknown {
+		if m.readsWithin(run.InputRead{From: r.Component, Output: r.Output}) {
+			out = append(out, run.InputRead{From: r.Component, Output: r.Output, Planned: run.NotKnown, Now: run.InGroup})
 		}
 	}
 	return out

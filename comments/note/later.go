@@ -132,6 +132,8 @@ func known(value string) string {
 		return "a value not known yet"
 	case run.Redacted:
 		return "a sensitive value"
+	case run.InGroup:
+		return "what its group passes on"
 	}
 	return Inline(shorten(value, 80))
 }

@@ -90,22 +90,20 @@ func (w *world) covered(n *note) cover.Report {
 }
 
 // otherInputs reports that a member reads another value than one it was planned with in
-// this apply, other than from within its group.
+// this apply, or had none: what its group passes on is like any other, but to a hole.
 func (w *world) otherInputs(n *note, member string) bool {
 	if w.row.moved[member] {
 		return true
 	}
-	for _, p := range slices.Backward(w.row.passes) {
-		then, planned := p.Note.reads[member]
-		if !planned {
-			continue
-		}
-		for i, now := range n.reads[member] {
-			if then[i].Hash != now.Hash && then[i].Hash != resume.Within && now.Hash != resume.Within {
+	for _, p := range w.row.passes {
+		then := p.Note.reads[member]
+		for i, earlier := range then {
+			now := n.reads[member][i].Hash
+			grouped := earlier.Hash != "" && (earlier.Hash == resume.Within || now == resume.Within)
+			if earlier.Hash != now && !grouped {
 				return true
 			}
 		}
-		return false
 	}
 	return false
 }

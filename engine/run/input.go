@@ -25,6 +25,9 @@ const Redacted = "(sensitive)"
 // NotKnown stands for a value that did not exist yet.
 const NotKnown = "(not known)"
 
+// InGroup stands for a value that the member's group passes on to it.
+const InGroup = "(passed on in its group)"
+
 // PlannedRead notes the value a member was planned with. An absent value was not
 // known.
 func PlannedRead(from, output string, value digest.Value, sensitive bool) InputRead {
