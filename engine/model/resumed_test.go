@@ -84,7 +84,7 @@ func (w *world) forge(r *resume.Record, next *row, n *note) {
 	if rapid.Bool().Draw(w.t, "says that it applied") {
 		r.Completed, r.Failed = rapid.SliceOfDistinct(rapid.SampledFrom(w.members), func(name string) string { return name }).Draw(w.t, "completed"), []string{}
 	}
-	if rapid.Bool().Draw(w.t, "says another approval") {
+	if len(w.notes) > 0 && rapid.Bool().Draw(w.t, "says another approval") {
 		of.Digest = rapid.SampledFrom(w.notes).Draw(w.t, "approved").digest
 	}
 	if rapid.Bool().Draw(w.t, "says merges") {
