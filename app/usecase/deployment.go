@@ -45,6 +45,7 @@ type Deployment struct {
 	lease           *lease.Lease
 	planning, doing deploySide
 	open            openGroups
+	states          statesTaken
 	// gateOf answers a component's own gate; source is what the component is made from.
 	gateOf func(ctx context.Context, c *project.Component, s project.Step, source digest.Digest) (GateAnswer, error)
 	own    *ownEnv // the env is a pull request's own, nil for a declared one

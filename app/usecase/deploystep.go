@@ -35,7 +35,7 @@ func (d *Deployment) planStep(ctx context.Context, m *member, phases map[string]
 		return err
 	}
 	m.planned.Planned, m.part = planned, planned.Part
-	return nil
+	return d.takeState(m)
 }
 
 // resolve replaces every reference of a step by its value. One without a value fails

@@ -38,7 +38,7 @@ type ownEnv struct {
 	ends  bool           // steps destroy
 
 	mu    sync.Mutex
-	taken map[string]string // state to the member that has it, written to the ledger
+	taken map[string]bool // the states that the ledger has
 }
 
 // OpenPullEnv merges the pull request and selects what it changes, what follows that,
@@ -85,7 +85,7 @@ func (st *Stage) openPullEnv(ctx context.Context, in PullEnvInput) (*Deployment,
 		return nil, err
 	}
 	declared = append(declared, checkout.Workspace)
-	own := &ownEnv{in: in, apart: declaredRoots(declared), taken: map[string]string{}}
+	own := &ownEnv{in: in, apart: declaredRoots(declared), taken: map[string]bool{}}
 	policy := PolicyOf(declared[0].Declaration, project.Env{Name: name})
 	d, err := st.deploymentOf(DeployInput{
 		Site: in.Site, Commit: commit, Member: in.Member, Env: name, Dir: in.Dir, Progress: in.Progress,
@@ -172,9 +172,8 @@ func inWorkspace(roots map[string]project.Root, name string) map[string]project.
 }
 
 // before is asked before a plan that changes something is applied. What would take over
-// something that exists is refused: ending the environment would destroy it. So is a
-// second root in the same state: each would plan the other's end. And the state is on
-// the ledger before it holds anything, so that it can be ended from anywhere.
+// something that exists is refused: ending the environment would destroy it. And the state
+// is on the ledger before it holds anything, so that it can be ended from anywhere.
 func (o *ownEnv) before(ctx context.Context, d *Deployment, m *member) error {
 	for _, e := range m.part.Entries {
 		if e.Importing {
@@ -187,18 +186,15 @@ func (o *ownEnv) before(ctx context.Context, d *Deployment, m *member) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch other, taken := o.taken[state]; {
-	case taken && other == m.name:
+	if o.taken[state] {
 		return nil
-	case taken:
-		return Refusef("roots %s and %s keep one state in workspace %s; give each a state of its own (workspace_dir of a local backend, key of s3)", other, m.name, d.in.Env)
 	}
 	err = d.writePullEnv(ctx, o.in, pullenv.Entry{
 		Component: m.component.Name, Root: m.name, State: state, Head: o.in.Head, Base: o.in.BaseTip,
 		DependsOn: m.component.Dependencies(),
 	})
 	if err == nil {
-		o.taken[state] = m.name
+		o.taken[state] = true
 	}
 	return err
 }

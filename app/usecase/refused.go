@@ -72,20 +72,17 @@ func (p *planner) placeHole(ctx context.Context, m *member) error {
 // refuseSharedStates fails members that keep one state: each plans the end of what the
 // other makes.
 func (p *planner) refuseSharedStates(ctx context.Context, members []*member) {
-	first := map[string]*member{}
+	var taken statesTaken
+	named := map[string]*member{}
 	for _, m := range members {
-		place := m.planned.Planned.State
-		other := first[place]
-		switch {
-		case place == "":
-		case other == nil:
-			first[place] = m
-		default:
-			err := Refusef("%s and %s keep their state in one place, so that each would destroy what the other makes; give each root a state of its own", other.name, m.name)
-			for _, both := range []*member{other, m} {
-				both.planned.Planned = engine.Planned{}
-				p.fail(ctx, both, err)
-			}
+		other := taken.take(m.name, m.planned.Planned.State)
+		if other == "" {
+			named[m.name] = m
+			continue
+		}
+		for _, both := range []*member{named[other], m} {
+			both.planned.Planned = engine.Planned{}
+			p.fail(ctx, both, sharedState(other, m.name))
 		}
 	}
 }

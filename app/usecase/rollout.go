@@ -90,6 +90,9 @@ func (r *rollout) waves(ctx context.Context) error {
 	if err := r.compose(); err != nil {
 		return err
 	}
+	if err := r.placeStates(ctx); err != nil {
+		return err
+	}
 	r.tell(run.Event{Type: "run-start", Waves: r.composed})
 	for k, due := r.nextDue(r.composed); due != nil; k, due = r.nextDue(r.composed) {
 		if err := ctx.Err(); err != nil {

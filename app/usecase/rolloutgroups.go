@@ -126,6 +126,11 @@ func (r *rollout) runGroup(ctx context.Context, one *plannedGroup) {
 func (r *rollout) applyGroup(ctx context.Context, one *plannedGroup) (engine.GroupOutcome, error) {
 	g, d := one.plan, r.Deployment
 	defer d.planning.trees.drop(g.tree())
+	for _, m := range one.members {
+		if err := d.takeState(m); err != nil {
+			return engine.GroupOutcome{}, err
+		}
+	}
 	if !slices.ContainsFunc(one.members, func(m *member) bool { return !d.nothingToApply(m) }) {
 		d.say("%s: no changes", g)
 		return unchanged(g), nil
