@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/chant-bot/chant/app/usecase"
@@ -24,7 +25,7 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 	if o.PR < 1 {
 		return Misuse("--pr %d is no pull request", o.PR)
 	}
-	c, change, err := h.openToPlan(ctx, o)
+	c, pull, err := h.openToPlan(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 	}
 	p := plans[0]
 	if p.Report.Status == report.Planned {
-		if p.Report.Approval, err = stage.PullApproval(ctx, c.site, p, change); err != nil {
+		if p.Report.Approval, err = stage.PullApproval(ctx, c.site, p, pull); err != nil {
 			h.warnf("the approval cannot be read, it is shown as pending: %v", err)
 		}
 	}
@@ -70,24 +71,27 @@ func PlanPull(ctx context.Context, h *Host, o PlanOptions) error {
 }
 
 // openToPlan opens the checkout and, where the environment allows, the forge. A
-// plan stands without a forge, so a failure there is a warning.
-func (h *Host) openToPlan(ctx context.Context, o PlanOptions) (*checkout, *engine.Change, error) {
-	c, err := h.open(ctx, o.Forge)
-	if err != nil || o.Forge == "" {
-		return c, nil, err
+// plan stands without a forge, so a failure there is a warning. pull gives the pull
+// request, and where it is not known why.
+func (h *Host) openToPlan(ctx context.Context, o PlanOptions) (c *checkout, pull func() (engine.Change, error), err error) {
+	without := func(err error) func() (engine.Change, error) {
+		return func() (engine.Change, error) { return engine.Change{}, err }
+	}
+	if c, err = h.open(ctx, o.Forge); err != nil || o.Forge == "" {
+		return c, without(usecase.ErrNoReviews), err
 	}
 	forge, repo, err := h.connect(ctx, c.job)
 	if err != nil {
 		h.warnf("note and statuses are left out: %v", err)
-		return c, nil, nil
+		return c, without(errors.New("the review rule is on, and the forge it reads reviews from was not reached; mend that and run this again")), nil
 	}
 	c.site.Forge, c.site.Repo = forge, repo
 	change, err := forge.Change(ctx, repo, o.PR)
 	if err != nil {
 		h.warnf("pull request #%d cannot be read: %v", o.PR, err)
-		return c, nil, nil
+		return c, without(fmt.Errorf("the review rule is on, and #%d, whose reviews it reads, was not read; mend that and run this again", o.PR)), nil
 	}
-	return c, &change, nil
+	return c, func() (engine.Change, error) { return change, nil }, nil
 }
 
 // head is the commit planned. A job on a pull request has the forge's merge of

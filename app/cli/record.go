@@ -47,7 +47,7 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 		return err
 	}
 	if c.site.Forge == nil {
-		h.warnf("no forge was given, so which pull request made a merge cannot be told, and no approval counts for it")
+		h.warnf("no forge was given, so which pull request made a merge cannot be told, and no approval counts for it; from the next one on add --forge, and a token in CHANT_FORGE_TOKEN")
 	}
 	written, err := stage.Record(ctx, usecase.RecordInput{
 		Site: c.site, Branch: where.branch, Tip: tip, Plans: usecase.NoPlans{},

@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/command"
@@ -62,7 +63,7 @@ func (c *Commander) candidates(ctx context.Context, site *usecase.Site, ref engi
 		if !ok {
 			continue
 		}
-		rule, err := c.RuleAt(ctx, site, a, waits.Gate, pass.Set)
+		rule, err := c.RuleAt(ctx, site, a, waits.Gate, pass.Set.Document)
 		if err != nil {
 			return at, err
 		}
@@ -169,8 +170,9 @@ func (c *Commander) approve(ctx context.Context, site *usecase.Site, comment for
 	if reason := who.Refuse(ctx, principal); who.Err != nil {
 		return answer{}, who.Err
 	} else if reason != "" {
-		bare.Detail, bare.Names = reason, []string{comment.Author.Login}
-		return refusal(g.kindOf(principal), bare), nil
+		kind, about := g.kindOf(principal)
+		bare.Names = about
+		return refusal(kind, bare), nil
 	}
 	kind, revoked, err := c.writeApproval(ctx, site, *g, comment, principal, cmd.Digest)
 	if revoked != nil && revoked.ActedAt == "" {
@@ -254,19 +256,25 @@ func deref(gates []*gateAt) []gateAt {
 	return out
 }
 
-// kindOf tells which rule keeps a principal from approving here.
-func (g gateAt) kindOf(principal string) note.Kind {
-	if g.rule == nil || g.rule.Refuse(principal) == "" {
-		return note.NotAnApprover
+// kindOf tells which rule keeps a principal from approving here, and whom or what it
+// is about.
+func (g gateAt) kindOf(principal string) (kind note.Kind, about []string) {
+	rule := g.rule
+	switch {
+	case rule == nil || rule.Refuse(principal) == "":
+		about = slices.Concat(append([][]string{g.policy.Env.Approvers}, g.policy.Env.AlsoApprovers...)...)
+		if len(about) == 0 {
+			return note.NoPermission, nil // taken away since the comment was begun with
+		}
+		return note.NotAnApprover, slices.Compact(slices.Sorted(slices.Values(about)))
+	case rule.Wrote(principal):
+		return note.WroteChange, []string{principal}
+	case len(rule.Unresolved) > 0:
+		return note.AuthorsUnknown, rule.Unresolved
+	case len(rule.Unrecorded) > 0:
+		return note.NotRecorded, rule.Unrecorded
 	}
-	without := *g.rule
-	if without.NeedReview = false; without.Refuse(principal) == "" {
-		return note.NoReview
-	}
-	if without.Unresolved, without.Unrecorded = nil, nil; without.Refuse(principal) == "" {
-		return note.AuthorsUnknown
-	}
-	return note.WroteChange
+	return note.NoReview, nil
 }
 
 // older tells whether a digest is of an earlier plan of the pull request.

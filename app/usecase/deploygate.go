@@ -64,13 +64,16 @@ func (d *Deployment) ask(ctx context.Context, q question) (GateAnswer, error) {
 	return answer, nil
 }
 
+// noReviews keeps every gate of a deployment shut under the review rule.
+const noReviews = "requireReview, as there is no pull request whose reviews could count"
+
 // gatePolicy is the policy of one gate: the env's approvers, and every rule declared
 // for the gate or, of a wave's or a round's, for the gate it is one of.
 func (d *Deployment) gatePolicy(name string) Policy {
 	p := d.policy
 	p.Refuse = p.Env.Unenforced(d.in.Binds, name)
 	if p.ReviewRules {
-		p.Refuse = append(p.Refuse, "requireReview, as there is no pull request whose reviews could count")
+		p.Refuse = append(p.Refuse, noReviews)
 	}
 	p.Env.Gate, p.Env.WaveGate = name, ""
 	return p

@@ -44,7 +44,7 @@ func TestUnderTheReviewRuleNothingIsRecordedWithoutAForge(t *testing.T) {
 	t.Parallel()
 	st := &Stage{Dir: t.TempDir(), NewID: func() string { return "1" }}
 	_, err := st.planCommit(t.Context(), RecordInput{Site: &Site{}}, Bound{}, Policy{ReviewRules: true}, git.Commit{})
-	if !errors.Is(err, errNoReviews) {
+	if !errors.Is(err, ErrNoReviews) {
 		t.Errorf("got %v", err)
 	}
 }

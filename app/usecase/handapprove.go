@@ -63,7 +63,8 @@ func (st *Stage) ApproveByHand(ctx context.Context, in HandApproval) (HandApprov
 		if r := gate.RevokedSince(lines[min(seen, len(lines)):], approval.Op, approval.Gate, approval.Env, time.Time{}); r != nil {
 			return nil, Refusef("%s %s was revoked by %s while the approval was being written, so it was not recorded; approve again if the plan is right after all", approval.Op, approval.Gate, r.RevokedBy)
 		}
-		if err := in.allowed(ctx, approval); err != nil {
+		in.Site.snap = snap // what is read to judge the approver is read of this
+		if err := st.allowed(ctx, in, approval); err != nil {
 			return nil, err
 		}
 		var files []ledger.File
@@ -132,9 +133,9 @@ func (in HandApproval) onlyEnv() string {
 	return only
 }
 
-// allowed refuses an approval that could not count. The gate decides again, with
-// the forge as it stands then.
-func (in HandApproval) allowed(ctx context.Context, a gate.Approval) error {
+// allowed refuses an approval that could not count, by what a comment is refused by. The
+// gate decides again, with the forge as it stands then.
+func (st *Stage) allowed(ctx context.Context, in HandApproval, a gate.Approval) error {
 	for _, e := range in.Declaration.Envs(a.Env) {
 		if e.Name != a.Env {
 			continue
@@ -142,25 +143,26 @@ func (in HandApproval) allowed(ctx context.Context, a gate.Approval) error {
 		if names := e.Unenforced(in.Declaration, a.Gate); len(names) > 0 {
 			return &Refusal{Message: report.NotEnforcedMessage(names)}
 		}
-		if in.Site.Forge == nil {
-			return nil
+		rule, err := st.handRule(ctx, in, e, a)
+		if err != nil || in.Site.Forge == nil {
+			return err
 		}
-		who := in.Site.Approvers(e, nil)
+		who := in.Site.Approvers(e, rule)
 		reason := who.Refuse(ctx, a.By)
 		if who.Err != nil {
 			return who.Err
 		}
 		if reason != "" {
-			return &Refusal{Message: reason}
+			return Refusef("not recorded, as it would not count: %s. %s", reason, report.SomebodyElse)
 		}
 	}
 	return nil
 }
 
 // PullApproval reads how the gate of a planned pull request stands, for a host
-// that keeps no plans. change is the pull request as the forge shows it, needed
-// under the review rule only.
-func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, change *engine.Change) (report.Approval, error) {
+// that keeps no plans. pull gives the pull request as the forge shows it, or why that is
+// not known; it is asked under the review rule only.
+func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, pull func() (engine.Change, error)) (report.Approval, error) {
 	pending := report.Approval{Status: report.Pending}
 	snap, err := site.Ledger.Snapshot(ctx)
 	if err != nil {
@@ -168,10 +170,11 @@ func (st *Stage) PullApproval(ctx context.Context, site *Site, plan PullPlan, ch
 	}
 	var rule *gate.ReviewRule
 	if plan.Policy.ReviewRules {
-		if change == nil {
-			return pending, errNoReviews
+		change, err := pull()
+		if err != nil {
+			return pending, err
 		}
-		if rule, err = site.ReviewRule(ctx, *change, plan.Report.Base); err != nil {
+		if rule, err = site.ReviewRule(ctx, change, plan.Report.Base); err != nil {
 			return pending, err
 		}
 	}

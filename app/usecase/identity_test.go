@@ -64,7 +64,7 @@ func TestIdentityRefusesAnApprovalByHandOfARoundOrWave(t *testing.T) {
 		"pr-apply": true, "pr-apply-round-2": true, "release-wave-2": true, "go-live-round-3": true, "seen": false,
 	} {
 		in := HandApproval{Site: &Site{}, Declaration: identified("pr-apply", "go-live")}
-		err := in.allowed(t.Context(), gate.Approval{Act: gate.Act{Op: "web", Gate: name, Env: "prod"}})
+		err := (&Stage{}).allowed(t.Context(), in, gate.Approval{Act: gate.Act{Op: "web", Gate: name, Env: "prod"}})
 		if _, refused := errors.AsType[*Refusal](err); refused != shut || err != nil && !refused {
 			t.Errorf("%s: %v; want refused %v", name, err, shut)
 		}

@@ -121,7 +121,7 @@ func (st *Stage) recordAll(ctx context.Context, in RecordInput, b Bound, p Polic
 // it merged.
 func (st *Stage) planCommit(ctx context.Context, in RecordInput, b Bound, p Policy, commit git.Commit) (*recording, error) {
 	if p.ReviewRules && in.Site.Forge == nil {
-		return nil, errNoReviews // a record that names no author would let them approve
+		return nil, ErrNoReviews // a record that names no author would let them approve
 	}
 	change, merged, err := in.Site.mergedBy(ctx, commit.SHA, in.Branch)
 	if err != nil {

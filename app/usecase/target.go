@@ -290,7 +290,8 @@ func (st *Stage) mergeStands(ctx context.Context, site *Site, snap *ledger.Snaps
 	return d.Satisfied, err
 }
 
-var errNoReviews = errors.New("the review rule is on and no forge was given to read reviews from; add --forge")
+// ErrNoReviews: reviews are to be read and no forge was named.
+var ErrNoReviews = errors.New("the review rule is on and no forge was given to read reviews from; add --forge, and a token in CHANT_FORGE_TOKEN")
 
 // standingRule is the review rule of a merged pull request, with its reviews as
 // they stand now and its authors as they were recorded.
@@ -299,7 +300,7 @@ func (s *Site) standingRule(ctx context.Context, p Policy, m record.Merge) (*gat
 		return nil, nil
 	}
 	if s.Forge == nil {
-		return nil, errNoReviews
+		return nil, ErrNoReviews
 	}
 	rule := authorsRule(m.Authors)
 	reviewers, err := s.standingReviewers(ctx, *m.PR)

@@ -41,24 +41,25 @@ func (st *Stage) question(ctx context.Context, site *Site, a *Apply, g Opened, s
 	}
 	q := st.Query(a.Policy, a.Op, g.Digest)
 	q.Gate, q.OnlyEnv = g.Gate, q.OnlyEnv && g.Gate == a.Policy.Env.Gate
-	rule, err := st.RuleAt(ctx, site, a, g.Gate, set)
+	rule, err := st.RuleAt(ctx, site, a, g.Gate, set.Document)
 	return q, site.Approvers(a.Policy.Env, rule), err
 }
 
 // RuleAt is the review rule of one of the apply's gates. At a round the approver
 // also needs a standing approving review on a pull request of the range that
-// changed one of the round's members (pr-loop §5.10).
-func (st *Stage) RuleAt(ctx context.Context, site *Site, a *Apply, gateName string, set *PlanSet) (*gate.ReviewRule, error) {
+// changed one of the round's members (pr-loop §5.10), as its document names them; nil
+// where they are not known, and then any pull request of the range will do.
+func (st *Stage) RuleAt(ctx context.Context, site *Site, a *Apply, gateName string, doc *changeset.Document) (*gate.ReviewRule, error) {
 	rule := a.greenRule()
 	if rule == nil || gateName == a.Policy.Env.Gate {
 		return rule, nil
 	}
 	if site.Forge == nil {
-		return nil, errNoReviews
+		return nil, ErrNoReviews
 	}
 	rule.NeedReview = true
 	for _, m := range a.Merges {
-		if m.PR == nil || !slices.ContainsFunc(set.Document.Members, func(c changeset.Member) bool { return m.Sources[c.Member] != "" }) {
+		if m.PR == nil || doc != nil && !slices.ContainsFunc(doc.Members, func(c changeset.Member) bool { return m.Sources[c.Member] != "" }) {
 			continue
 		}
 		reviewers, err := site.standingReviewers(ctx, *m.PR)

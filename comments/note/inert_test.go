@@ -311,7 +311,7 @@ func TestLongNamesAreShortenedAndSayHowLongTheyAre(t *testing.T) {
 	}
 }
 
-var kinds = []Kind{OlderPlan, UnknownPlan, NoDigest, NothingWaits, NoReview, WroteChange, AuthorsUnknown, NoPermission, NotAdministrator,
+var kinds = []Kind{OlderPlan, UnknownPlan, NoDigest, NothingWaits, NoReview, WroteChange, AuthorsUnknown, NotRecorded, NoPermission, NotAdministrator,
 	NotAnApprover, Bot, Edited, Revoked, RevokedByHand, NotRun, PlanMoved, TargetMoved, LeaseHeld, NoSuchGroup, GroupsUnreadable, HolderAlive, LedgerUnusable, Declaration, Unenforced,
 	MergedAlready, NotGreenYet, ForkNeedsHead, ForksNever, ClockAhead, Internal}
 

@@ -21,6 +21,7 @@ const (
 	NoReview         Kind = "no-review"         // no standing approving review
 	WroteChange      Kind = "wrote-change"      // the approver wrote the change
 	AuthorsUnknown   Kind = "authors-unknown"   // who wrote the change cannot be told
+	NotRecorded      Kind = "not-recorded"      // the merge record that says who wrote the change is still to come
 	NoPermission     Kind = "no-permission"     // the author lacks write permission
 	NotAdministrator Kind = "not-administrator" // unlock
 	NotAnApprover    Kind = "not-an-approver"   // not in the env's approvers
@@ -182,12 +183,14 @@ func (r Refused) explainPerson() (what, next string) {
 		return "Not counted: " + nameList(handles(r.Names), 5) + " wrote part of this change, and who wrote it cannot approve it.", "Ask somebody else to approve."
 	case AuthorsUnknown:
 		return "Not counted: who wrote the change cannot be told for " + nameList(r.Names, 5) + ".", "Link these addresses to accounts, or rewrite the commits, and approve the new plan."
+	case NotRecorded:
+		return "Not counted: no merge record says yet who wrote " + nameList(r.Names, 5) + ", so nobody can be told apart from them.", "The record comes by itself. Comment again when it is there."
 	case NoPermission:
 		return "Not counted: this takes write permission on the repository, which your account does not have.", "Ask somebody who has it."
 	case NotAdministrator:
 		return "Not done: only administrators of the repository unlock.", "Ask one of them."
 	case NotAnApprover:
-		return "Not counted: this environment is approved by " + nameList(handles(r.Names), 10) + ".", "Ask one of them."
+		return "Not counted: this environment is approved by " + nameList(handles(r.Names), 10) + ". You are not among them.", "Ask one of them."
 	case Bot:
 		return "Not counted: an approval comes from a person, by hand. Bots and apps cannot approve.", "Ask a person to comment."
 	case Edited:

@@ -140,7 +140,7 @@ func refusedStatus(r report.Report) (state, description string) {
 		}
 		return Failure, s + ", now " + r.Digest.Short()
 	case report.NotAReviewer:
-		return Failure, "refused: the approval does not pass the review rule" + planSuffix(r)
+		return Failure, "refused: the approval does not count" + planSuffix(r)
 	case report.NoPullRequest:
 		return Failure, "refused: no pull request merged this commit"
 	case report.NotGreen:

@@ -35,7 +35,7 @@ func TestStatusesSayTheDecisionFirst(t *testing.T) {
 		}, Failure, "refused: the plan changed after review, approved 9b1f04c2a7d3, now 9b1f04c2a7d3"},
 		"not green":    {func(r *report.Report) { r.Status, r.Refusal = report.Refused, report.NotGreen }, Failure, "refused: the commit is not green"},
 		"no request":   {func(r *report.Report) { r.Status, r.Refusal = report.Refused, report.NoPullRequest }, Failure, "refused: no pull request merged this commit"},
-		"reviewer":     {func(r *report.Report) { r.Status, r.Refusal = report.Refused, report.NotAReviewer }, Failure, "refused: the approval does not pass the review rule, plan 9b1f04c2a7d3"},
+		"reviewer":     {func(r *report.Report) { r.Status, r.Refusal = report.Refused, report.NotAReviewer }, Failure, "refused: the approval does not count, plan 9b1f04c2a7d3"},
 		"not approved": {func(r *report.Report) { r.Status, r.Refusal = report.Refused, report.NotApproved }, Pending, "waits for approval of plan 9b1f04c2a7d3 at pr-12"},
 		"waits, a wave": {func(r *report.Report) {
 			r.Status = report.Waiting

@@ -61,18 +61,22 @@ type ReviewRule struct {
 // Refuse says why this approver does not count, "" when they do. It is what
 // Query.Exclude asks.
 func (r ReviewRule) Refuse(principal string) string {
-	who := canonical(principal)
 	switch {
-	case containsPrincipal(r.Authors, who):
-		return fmt.Sprintf("%s wrote part of the change; somebody else has to approve it", principal)
+	case r.Wrote(principal):
+		return principal + " wrote part of the change"
 	case len(r.Unresolved) > 0:
 		return fmt.Sprintf("the account of %s, who wrote part of the change, is not known, so nobody can be told apart from them", strings.Join(r.Unresolved, ", "))
 	case len(r.Unrecorded) > 0:
 		return r.NotRecorded()
-	case r.NeedReview && !containsPrincipal(r.Reviewers, who):
+	case r.NeedReview && !containsPrincipal(r.Reviewers, canonical(principal)):
 		return fmt.Sprintf("%s has no approving review standing on the pull request", principal)
 	}
 	return ""
+}
+
+// Wrote tells that a principal is known to have written part of the change.
+func (r ReviewRule) Wrote(principal string) bool {
+	return containsPrincipal(r.Authors, canonical(principal))
 }
 
 // NotRecorded says why no approval counts yet, and what makes one count; "" where

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/cover"
@@ -79,15 +80,20 @@ func NotCoveredReason(c cover.Report) string {
 		len(uncovered), due, strings.Join(reasons, "; "))
 }
 
-// NotAReviewerMessage: the plan was approved, by people who do not count.
+// NotAReviewerMessage: the plan was approved, by people who do not count. One reason
+// may hold for several approvals, and is said once.
 func NotAReviewerMessage(refusals []gate.Refusal) string {
-	reasons := make([]string, len(refusals))
-	for i, r := range refusals {
-		reasons[i] = r.Reason
+	var reasons []string
+	for _, r := range refusals {
+		if !slices.Contains(reasons, r.Reason) {
+			reasons = append(reasons, r.Reason)
+		}
 	}
-	return "The plan is approved, and no approval counts, so nothing was applied: " + strings.Join(reasons, "; ") +
-		". Somebody who reviewed the change and did not write it has to approve the same plan."
+	return "The plan is approved, and no approval counts, so nothing was applied: " + strings.Join(reasons, "; ") + ". " + SomebodyElse
 }
+
+// SomebodyElse is the next step where an approval does not count.
+const SomebodyElse = "Somebody whose approval counts has to approve the same plan."
 
 // NotGreenMessage: the commit has no counting ci/green tag; why says more, such as
 // that it was revoked.

@@ -289,8 +289,9 @@ func TestMessages(t *testing.T) {
 		{CommandLine("pr-2", "pr-apply", now, "github:alice", false), "chant approve pr-2 pr-apply --plan jcs1-sha256:" + hexC + " --approver github:alice"},
 		{NotCoveredMessage("green-1a2b3c4d5e6f", "pr-apply", now, uncovered, false), "1 of 2 members with changes are not covered by the approvals of the merges, so nothing was applied. app: `cidr` moved. " +
 			"Read the plan, and if it is right, approve all of it: chant approve green-1a2b3c4d5e6f pr-apply --plan jcs1-sha256:" + hexC + " --approver <you>; then run the apply again."},
-		{NotAReviewerMessage([]gate.Refusal{{Reason: "github:bob wrote part of the change"}}), "The plan is approved, and no approval counts, so nothing was applied: github:bob wrote part of the change" +
-			". Somebody who reviewed the change and did not write it has to approve the same plan."},
+		{NotAReviewerMessage([]gate.Refusal{{Reason: "github:bob wrote part of the change"}, {Reason: "github:carol approved as an agent; a person has to"}, {Reason: "github:bob wrote part of the change"}}),
+			"The plan is approved, and no approval counts, so nothing was applied: github:bob wrote part of the change; github:carol approved as an agent; a person has to" +
+				". Somebody whose approval counts has to approve the same plan."},
 		{NotGreenMessage("1a2b", "ci/revoked/1a2b exists"), "1a2b is not green, so nothing was applied: ci/revoked/1a2b exists."},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
