@@ -113,12 +113,11 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 	if a.gated() {
 		return ex.nextWave(ctx, passes)
 	}
-	ex.say("planning again what was held back: %s", strings.Join(held, ", "))
-	set, err := ex.planAgain(ctx, held)
+	set, held, err := ex.planHeld(ctx, passes, held)
 	if err != nil {
 		return nil, err
 	}
-	ready := without(failUnplanned(passes, set, held), set.following(passes, set.holes()))
+	ready := without(held, set.following(passes, set.holes()))
 	if len(ready) == 0 {
 		a.Waits = set.valueless(without(passes.Held(), a.elsewhere(passes)))
 		return nil, nil //nolint:nilnil // as said above
@@ -149,6 +148,25 @@ func (ex *execution) nextPass(ctx context.Context) (*Pass, error) {
 		return ex.coveredPass(set, covered, gates)
 	}
 	return ex.askRounds(ctx, passes, set)
+}
+
+// planHeld plans members that were held back again, and gives those of them that are
+// still held. Where one that can't be planned takes others of a group with it, what is
+// left of that group is planned once more: its plan is applied whole or not at all
+// (soundness I7).
+func (ex *execution) planHeld(ctx context.Context, passes run.Passes, held []string) (*PlanSet, []string, error) {
+	for {
+		ex.say("planning again what was held back: %s", strings.Join(held, ", "))
+		set, err := ex.planAgain(ctx, held)
+		if err != nil {
+			return nil, nil, err
+		}
+		left := failUnplanned(passes, set, held)
+		if len(left) == 0 || len(set.whole(left)) == len(left) {
+			return set, left, nil
+		}
+		held = left
+	}
 }
 
 // failUnplanned ends the members that could not be planned again, and gives those of
