@@ -46,6 +46,8 @@ type Target struct {
 	// long after Apply was called: an error keeps it from starting and is what
 	// Apply returns. nil is ready.
 	Ready func() error `json:"-"`
+	// Keeper is told of a state that no backend took; nil is nobody.
+	Keeper Keeper `json:"-"`
 }
 
 // Planned is one member's plan, saved.
@@ -130,6 +132,9 @@ type Applier interface {
 	// Recover tells how an apply that this process did not see end went:
 	// found is false when none was started for the run directory.
 	Recover(ctx context.Context, p Planned) (out Outcome, found bool, err error)
+	// Keeps tells that the kept state of a member by that id is here: nothing of the
+	// member is planned then before it is where it belongs.
+	Keeps(member, id string) (bool, error)
 }
 
 // OutputReader reads the outputs that stand now. A target that was never

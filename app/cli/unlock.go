@@ -10,12 +10,12 @@ import (
 
 // UnlockOptions are those of `chant unlock`.
 type UnlockOptions struct {
-	Mark     string `arg:"" help:"Name of the group's apply, as the message that refuses its roots gives it."`
+	Mark     string `arg:"" help:"Name of the apply, as the message that refuses its roots gives it."`
 	Approver string `placeholder:"WHO" help:"Who answers for the states of the roots, such as github:alice. Default: the job's actor, else USER; without either it is required."`
 	URL      string `name:"url" placeholder:"URL" help:"Address that explains the act."`
 }
 
-// Unlock takes the mark of a group's apply away whose machine is gone for good. It waits
+// Unlock takes the mark of an apply away whose machine is gone for good. It waits
 // for the lease that the machine may have left.
 func Unlock(ctx context.Context, h *Host, o UnlockOptions) error {
 	c, err := h.open(ctx, "")
@@ -40,7 +40,11 @@ func Unlock(ctx context.Context, h *Host, o UnlockOptions) error {
 	if err != nil {
 		return err
 	}
-	h.sayf("unlocked %s in %s by %s: it is planned from the states as they are, and the journal %s on %s is void",
-		strings.Join(done.Group.Members, ", "), done.Env, by, done.Group.Journal, done.Group.Machine)
+	void := "journal"
+	if done.Group.Kept {
+		void = "kept state"
+	}
+	h.sayf("unlocked %s in %s by %s: it is planned from the states as they are, and the %s %s on %s is void",
+		strings.Join(done.Group.Members, ", "), done.Env, by, void, done.Group.Journal, done.Group.Machine)
 	return nil
 }

@@ -69,7 +69,27 @@ var grouped = []mutant{
 	},
 	{
 		name: "group: its mark is not looked at", file: "app/usecase/groupends.go",
-		old: `if run == "" || o.Run != run {`, new: "if run != o.Run && o.ID == \"\" {", killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
+		old: `case here, run != "" && o.Run == run:`, new: `case here, o.ID != "":`, killers: "./app/soundness", run: "TestAGroupWhoseMachineIsGone",
+	},
+	{
+		name: "kept state: its mark is not looked at", file: "app/usecase/keptmarks.go",
+		old: "return e.applier.Keeps(o.Members[0], o.ID)", new: "return true, nil", killers: "./app/usecase", run: "TestAKeptStateIsKnown",
+	},
+	{
+		name: "kept state: nobody else is told", file: "engine/drivers/terraform/errored.go",
+		old: "if t.Keeper == nil {\n\t\treturn", new: "if t.Keeper == nil || t.Keeper != nil {\n\t\treturn", killers: "./engine/drivers/terraform", run: "TestAStateThatItsBackendDoesNotTake",
+	},
+	{
+		name: "kept state: its mark is gone though it is not stored", file: "engine/drivers/terraform/kept.go",
+		old: "if !pushed {", new: "if !pushed && !known {", killers: "./engine/drivers/terraform", run: "TestAKeptStateIsDealtWith",
+	},
+	{
+		name: "kept state: a void one is planned without", file: "app/usecase/keptmarks.go",
+		old: "return marks.WasReleased(id), err", new: "return marks.WasReleased(id) || id != \"\", err", killers: "./app/usecase", run: "TestAKeptStateIsKnown",
+	},
+	{
+		name: "fan-out: two roots of two waves keep one state", file: "app/usecase/rollout.go",
+		old: "if err := r.placeStates(ctx); err != nil {", new: "if false {\n\t\tvar err error", killers: "./cmd/chant", run: "TestScripts/fan_out$",
 	},
 	{
 		name: "group: its mark is gone before the states are there", file: "engine/drivers/terraform/groupsplit.go",

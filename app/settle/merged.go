@@ -204,7 +204,7 @@ func applyStatus(run KeptRun) (state, description string) {
 		return note.Pending, fmt.Sprintf("applying %s", project.Short(run.Apply.Report.Head))
 	}
 	if len(run.Apply.Open) > 0 {
-		return note.Failure, "not applied: an earlier apply of a group is not seen to have ended; the note says what to do"
+		return note.Failure, "not applied: an earlier apply of a group did not end, or a state is in no backend; the note says what to do"
 	}
 	state, description = note.Status(run.Apply.Report)
 	switch {

@@ -37,7 +37,7 @@ type root struct {
 	name, tf string
 	vars     object   // of the step
 	after    []string // components it depends on
-	backend  string   // path of its state; "" is the world's own
+	backend  string   // path of its state, or its address over http; "" is the world's own
 }
 
 // plain is a root that keeps one value and needs nothing.
@@ -144,7 +144,11 @@ func (w *world) files(p project) map[string]string {
 		if backend == "" {
 			backend = w.StateFile(r.name)
 		}
-		roots[r.name] = object{"dir": "roots/" + r.name, "backendConfig": object{"path": backend}}
+		key := "path"
+		if strings.HasPrefix(backend, "http://") {
+			key = "address"
+		}
+		roots[r.name] = object{"dir": "roots/" + r.name, "backendConfig": object{key: backend}}
 		step := object{"kind": "terraform-apply", "root": r.name}
 		if r.vars != nil {
 			step["vars"] = r.vars

@@ -318,10 +318,12 @@ func (ex *execution) movedInputs(ctx context.Context, m *PlannedMember) ([]run.I
 }
 
 func (ex *execution) planInput() PlanInput {
-	return PlanInput{
+	in := PlanInput{
 		Site: ex.in.Site, Checkout: ex.checkout, Project: ex.project, Env: ex.apply.Policy.Env, RunDir: ex.apply.Dir,
 		WaveByWave: ex.apply.gated(), trees: ex.trees,
 	}
+	in.keeper = ex.keeper(in)
+	return in
 }
 
 // target is the planned target with the apply credentials and this checkout.

@@ -280,6 +280,7 @@ func (d *Deployment) planInput(s deploySide, runDir string) PlanInput {
 	in := PlanInput{
 		Site: d.in.Site, Checkout: d.checkout, Project: d.project, Env: d.policy.Env, RunDir: runDir, trees: s.trees, KeepTrees: true, Open: d.open,
 	}
+	in.keeper = d.keeper(in)
 	if d.own != nil {
 		in.apart = d.own.apart
 	}

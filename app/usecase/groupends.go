@@ -50,8 +50,9 @@ type groupEnds struct {
 	in      ApplyInput
 	env     project.Env
 	proj    project.Project // whose members are to be planned
-	grouper engine.Grouper  // nil for a driver that applies no groups
-	from    madeFrom        // nil: what the commit declares
+	applier engine.Applier
+	grouper engine.Grouper // nil for a driver that applies no groups
+	from    madeFrom       // nil: what the commit declares
 	marks   record.Groups
 	waits   openGroups
 }
@@ -74,6 +75,7 @@ func (st *Stage) groupEnds(ctx context.Context, in ApplyInput, env project.Env, 
 	if err != nil {
 		return nil, err
 	}
+	e.applier = driver
 	e.grouper, _ = driver.(engine.Grouper)
 	e.marks, err = e.at().read(ctx)
 	return e, err
@@ -92,7 +94,14 @@ func (e *groupEnds) end(ctx context.Context, run string) (openGroups, error) {
 		}
 	}
 	for _, o := range e.marks.Open {
-		if run == "" || o.Run != run {
+		here, err := e.keptHere(o)
+		switch {
+		case err != nil:
+			return nil, err
+		case here, run != "" && o.Run == run:
+		case o.Kept:
+			e.waits.add(o.Members, o.ID, e.keptElsewhere(o))
+		default:
 			e.waits.add(o.Members, o.ID, e.openElsewhere(o))
 		}
 	}
@@ -222,6 +231,7 @@ func (e *groupEnds) declaredAt(ctx context.Context, memo groupMemo) (plan PlanIn
 		return plan, nil, err
 	}
 	plan = PlanInput{Site: in.Site, Checkout: checkout, Project: proj, Env: e.env, RunDir: in.Dir}
+	plan.keeper = e.keeper(plan)
 	plan.trees, err = e.newTrees(checkout, driver, in.Dir, "ending")
 	return plan, driver, err
 }
@@ -258,11 +268,13 @@ func (e *groupEnds) endGroup(ctx context.Context, memo groupMemo) error {
 	return errors.Join(err, outcome.Fault)
 }
 
-// membersOf are the members that a project declares and that have a state.
+// membersOf are the members that a project declares and that have a state, those of
+// rollbacks too.
 func membersOf(proj project.Project) []string {
 	var names []string
 	for _, c := range proj.Components {
-		for _, s := range c.Steps() {
+		undo := &project.Component{Deploy: c.Rollback}
+		for _, s := range slices.Concat(c.Steps(), undo.Steps()) {
 			if s.RootOf() != "" {
 				names = append(names, memberName(c, s))
 			}

@@ -208,14 +208,22 @@ func (e *groupEnds) openElsewhere(o record.OpenGroup) error {
 		o, e.env.Name, project.Short(o.Commit), inRun(o.Run), o.StartedAt, o.Machine, o.Journal, again, e.answerFor("the machine or those files are gone for good", o.ID))
 }
 
-// answerFor is how people go on where nothing can end a group any more. A pull request's
-// environment takes nothing over: what exists is not imported into it, but deleted.
+// answerFor is how people go on where nothing can end a group any more.
 func (e *groupEnds) answerFor(lost, mark string) string {
-	do := "compare the state of each of these roots with what exists, import what is missing"
+	return fmt.Sprintf("If %s, %s, and then %s", lost, e.mendByHand(), unlockLine(mark))
+}
+
+// mendByHand is what is to be done where what was made is in no state. A pull request's
+// environment takes nothing over: what exists is not imported into it, but deleted.
+func (e *groupEnds) mendByHand() string {
 	if e.from != nil {
-		do = "nothing else ends it: delete by hand what it made, since no state names that and --destroy does not find it"
+		return "nothing else ends it: delete by hand what it made, since no state names that and --destroy does not find it"
 	}
-	return fmt.Sprintf("If %s, %s, and then have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", lost, do, mark)
+	return "compare the state of each of these roots with what exists, import what is missing"
+}
+
+func unlockLine(mark string) string {
+	return fmt.Sprintf("have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", mark)
 }
 
 func inRun(token string) string {

@@ -32,7 +32,7 @@ func (p *planner) planGroup(ctx context.Context, g compose.Group) *plannedGroup 
 		}
 		one.members, one.plan.Members = append(one.members, m), append(one.plan.Members, m.name)
 		if p.in.Open.of(m.name) != nil {
-			one.refused[name] = compose.Refusal{Kind: report.FallbackPlan, Reason: "an earlier apply of a group with it did not end"}
+			one.refused[name] = compose.Refusal{Kind: report.FallbackPlan, Reason: "an earlier apply left it without its state"}
 			continue
 		}
 		vars, err := p.resolveInGroup(m, g, one.plan)

@@ -18,8 +18,9 @@ type UnlockedGroup struct {
 	Group       record.OpenGroup
 }
 
-// UnlockGroup takes the mark of a group away on somebody's word that the states of its
-// members are right as they are. Its journal, wherever it is, is void from then on. The
+// UnlockGroup takes the mark of a group, or of a state that no backend took, away on
+// somebody's word that the states of its members are right as they are. Its journal, or the
+// file of that state, wherever it is, is void from then on. The
 // error is *lease.Held while somebody holds the environment, and a Refusal where no group
 // is open by that name.
 func (st *Stage) UnlockGroup(ctx context.Context, site *Site, mark, by, url string) (UnlockedGroup, error) {
@@ -49,7 +50,7 @@ func (st *Stage) UnlockGroup(ctx context.Context, site *Site, mark, by, url stri
 }
 
 func noGroup(mark string) error {
-	return Refusef("no apply of a group is open by the name %s; it ended by itself, or was unlocked before", mark)
+	return Refusef("no apply of a group is open by the name %s, nor is a state kept by it; it ended by itself, or was unlocked before", mark)
 }
 
 // findGroup looks for an open group in every environment of a project and of the members

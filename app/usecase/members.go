@@ -52,8 +52,9 @@ type PlanInput struct {
 	// Open are members that are not planned, and whose outputs are not read.
 	Open openGroups
 
-	trees *trees
-	apart []project.Root // declared roots whose states must stay as they are
+	trees  *trees
+	keeper engine.Keeper
+	apart  []project.Root // declared roots whose states must stay as they are
 	// KeepTrees leaves the members' worktrees for an apply to take over what the
 	// plans wrote; they go with RunDir.
 	KeepTrees bool
@@ -79,6 +80,7 @@ func (st *Stage) PlanMembers(ctx context.Context, in PlanInput) (*PlanSet, error
 	if in.trees, err = st.newTrees(in.Checkout, driver, in.RunDir, "planning"); err != nil {
 		return nil, err
 	}
+	in.keeper = st.keeper(in)
 	p := &planner{Stage: st, in: in, driver: driver, credentials: credentials, components: map[string]*project.Component{}, alone: map[stepID]*member{}}
 	for _, c := range in.Project.Components {
 		p.components[c.Name] = c

@@ -27,7 +27,7 @@ func (grouping) Parallel() int { return 1 }
 func rolledOut(t *testing.T) (*rollout, *plannedGroup) {
 	t.Helper()
 	one := &plannedGroup{plan: &GroupPlan{ID: "net", Wave: 1, Capability: project.TerraformApply, Members: []string{"net", "app", "data", "web"}}}
-	d := &Deployment{components: map[string]*project.Component{}, planning: deploySide{driver: grouping{}}}
+	d := &Deployment{checkout: &Checkout{}, components: map[string]*project.Component{}, planning: deploySide{driver: grouping{}}}
 	for _, text := range []string{
 		`{"name":"net","dependsOn":[],"deploy":[{"phase":"Apply","steps":[{"kind":"terraform-apply","root":"net"}]}]}`,
 		`{"name":"app","dependsOn":[],"deploy":[{"phase":"Apply","steps":[{"kind":"terraform-apply","root":"app","vars":{"a":{"stackOutput":{"stack":"net","name":"x"}}}}]}]}`,

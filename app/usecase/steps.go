@@ -63,7 +63,7 @@ func (in PlanInput) bareTarget(step project.Step, values map[string]digest.Value
 	return engine.Target{
 		Member: name, Root: root,
 		Vars:        stepVars(values),
-		Credentials: credentials, Apart: in.apart,
+		Credentials: credentials, Apart: in.apart, Keeper: in.keeper,
 		RunDir: filepath.Join(in.RunDir, "members", safeName(name)),
 	}, nil
 }

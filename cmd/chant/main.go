@@ -28,7 +28,7 @@ type commands struct {
 	CI         ciCmd         `cmd:"" name:"ci" help:"Green commits, and what a CI job runs."`
 	Approve    approveCmd    `cmd:"" help:"Approve exactly one plan at a gate."`
 	Revoke     revokeCmd     `cmd:"" help:"Take back every approval of a gate, for good."`
-	Unlock     unlockCmd     `cmd:"" help:"Plan the roots of a group again whose apply ended on a machine that is gone for good, from the states they have."`
+	Unlock     unlockCmd     `cmd:"" help:"Plan roots again, from the states they have, whose apply left what it made on a machine that is gone for good."`
 	Gates      gatesCmd      `cmd:"" help:"List the gates that wait, by the ledger. Those of open pull requests are in their notes."`
 	Ledger     ledgerCmd     `cmd:"" help:"The branch that keeps approvals and records."`
 	ChangeSet  changeSetCmd  `cmd:"" name:"change-set" help:"Parts, documents and digests."`

@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 			"received": received,
 			"pulls":    pulls,
 			"reports":  reportsTo,
+			"backend":  backendIn,
 		},
 	})
 }

@@ -70,7 +70,7 @@ func Help(app string) string {
 		"chant apply                                        carry on an apply that waits or failed",
 		"chant explain [<member>]                           say where this stands and why",
 		"chant unlock                                       drop the lease of a dead holder (administrators)",
-		"chant unlock <name>                                plan the roots of a group whose machine is gone (administrators)",
+		"chant unlock <name>                                plan roots again whose states a machine that is gone had (administrators)",
 		"chant help                                         this list",
 	}, "\n"))
 }

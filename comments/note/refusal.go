@@ -220,7 +220,7 @@ func (r Refused) explainSystem() (what, next string) {
 		}
 		return s + ".", "It starts by itself when that one ends. If the holder is gone for good, an administrator comments " + Inline("chant unlock") + "."
 	case NoSuchGroup:
-		return "Not unlocked: no apply of a group is open by the name " + nameList(r.Names, 1) + ".", "It ended by itself, or was unlocked before. " + Inline("chant apply") + " carries on."
+		return "Not unlocked: no apply of a group is open by the name " + nameList(r.Names, 1) + ", nor is a state kept by it.", "It ended by itself, or was unlocked before. " + Inline("chant apply") + " carries on."
 	case GroupsUnreadable:
 		return "Not unlocked: the record of the groups that are open cannot be read.", "Whoever may push there restores the record; then comment again."
 	case HolderAlive:

@@ -10,8 +10,9 @@ import (
 )
 
 // Groups are the applies of groups of an environment that did not give every member
-// its state yet, as far as everybody can see: what they made is known to one machine
-// alone, and a plan of a member made elsewhere would make it again (soundness I12).
+// its state yet, and those of single roots whose backend did not take it, as far as everybody
+// can see: what they made is known to one machine alone, and a plan of a member made
+// elsewhere would make it again (soundness I12).
 type Groups struct {
 	Version  int             `json:"version"`
 	Env      string          `json:"env"`
@@ -31,6 +32,9 @@ type OpenGroup struct {
 	Machine   string `json:"machine"`
 	Journal   string `json:"journal"`
 	StartedAt string `json:"startedAt"`
+	// Kept: it is one root by itself, and Journal the file of a state that its backend did
+	// not take, since StartedAt.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // ReleasedGroup is one that somebody answers for: the members' states are right as
@@ -92,6 +96,9 @@ func (g *Groups) index(id string) int {
 
 // String names a group, for people.
 func (o OpenGroup) String() string {
+	if o.Kept {
+		return "root " + strings.Join(o.Members, ", ")
+	}
 	return fmt.Sprintf("the group of %s", strings.Join(o.Members, ", "))
 }
 

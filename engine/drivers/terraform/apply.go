@@ -86,7 +86,7 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 	case !started:
 		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
 	}
-	return w.d.unknown(w.t), nil
+	return w.d.unknown(ctx, w.t), nil
 }
 
 // supervise runs the saved plan in the scratch directory to its end. Unless it
@@ -122,9 +122,9 @@ func (w *workdir) supervise(ctx context.Context, supervised, hold string, sink e
 }
 
 // unknown is the outcome of an apply whose end nobody saw. The tool may have come to it.
-func (d *Driver) unknown(t engine.Target) engine.Outcome {
+func (d *Driver) unknown(ctx context.Context, t engine.Target) engine.Outcome {
 	out := engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed; plan again", t.Root.Name)}
-	d.keepErrored(t, &out)
+	d.keepErrored(ctx, t, &out)
 	return out
 }
 
@@ -149,7 +149,7 @@ func (w *workdir) settle(ctx context.Context, res exec.Result, interrupted error
 			text = fmt.Sprintf("interrupted (%v): %s", interrupted, text)
 		}
 		out := engine.Outcome{Error: text}
-		w.d.keepErrored(w.t, &out)
+		w.d.keepErrored(ctx, w.t, &out)
 		return out
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outputsTimeout)
@@ -174,7 +174,7 @@ func (d *Driver) Recover(ctx context.Context, p engine.Planned) (engine.Outcome,
 	case st.State == exec.None:
 		return engine.Outcome{}, false, nil
 	case st.State == exec.Unknown:
-		return d.unknown(p.Target), true, nil
+		return d.unknown(ctx, p.Target), true, nil
 	}
 	w, err := d.open(ctx, p.Target)
 	if err != nil {

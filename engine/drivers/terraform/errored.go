@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,11 @@ type ranIn struct {
 	Worktree string `json:"worktree"`
 	Dir      string `json:"dir"`   // relative to it
 	State    string `json:"state"` // place of the root's state
+	Kept     string `json:"kept"`  // id of the state, should it be kept
 }
+
+// file is where the tool leaves a state that it can't store.
+func (r ranIn) file() string { return filepath.Join(r.Worktree, r.Dir, erroredFile) }
 
 // noteWhere notes where an apply is about to run. A file that a checkout brings is in the
 // tool's way, which would have no place for the state then but what it prints.
@@ -34,7 +39,7 @@ func (w *workdir) noteWhere() error {
 	place, err := w.place()
 	var text []byte
 	if err == nil {
-		text, err = json.Marshal(ranIn{Worktree: w.t.Worktree, Dir: w.rel, State: place})
+		text, err = json.Marshal(ranIn{Worktree: w.t.Worktree, Dir: w.rel, State: place, Kept: newKeptID()})
 	}
 	if err == nil {
 		err = w.tree.RemoveAll(filepath.Join(w.rel, erroredFile))
@@ -70,13 +75,12 @@ func (r ranIn) read() ([]byte, error) {
 }
 
 // errored is the state that the apply of a run directory left because its backend did not
-// take it, absent for none, and the place that it belongs in.
-func errored(runDir string) (state digest.Value, place string, err error) {
+// take it, absent for none, and where that ran.
+func errored(runDir string) (state digest.Value, ran ranIn, err error) {
 	text, err := os.ReadFile(filepath.Join(runDir, ranFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return digest.Value{}, "", nil
+		return digest.Value{}, ran, nil
 	}
-	var ran ranIn
 	if err == nil {
 		err = json.Unmarshal(text, &ran)
 	}
@@ -85,15 +89,15 @@ func errored(runDir string) (state digest.Value, place string, err error) {
 		left, err = ran.read()
 	}
 	if err != nil {
-		return digest.Value{}, "", fmt.Errorf("looking for a state that was not stored: %w", err)
+		return digest.Value{}, ran, fmt.Errorf("looking for a state that was not stored: %w", err)
 	}
 	if left == nil {
-		return digest.Value{}, "", nil
+		return digest.Value{}, ran, nil
 	}
 	if state, err = digest.Decode(left); err != nil {
-		return digest.Value{}, "", engine.Tell(fmt.Errorf("the state that was not stored, in %s of the machine that applied, can't be read: %w", filepath.Join(ran.Worktree, ran.Dir, erroredFile), err))
+		return digest.Value{}, ran, engine.Tell(fmt.Errorf("the state that was not stored, in %s of the machine that applied, can't be read: %w", ran.file(), err))
 	}
-	return state, ran.State, nil
+	return state, ran, nil
 }
 
 // erroredOfGroup is errored, taken into the run directory: whoever opens the group once
@@ -114,22 +118,39 @@ func erroredOfGroup(runDir string) (digest.Value, error) {
 	return state, err
 }
 
-// keepErrored keeps the state that a failed apply left, and says so in its outcome.
-func (d *Driver) keepErrored(t engine.Target, out *engine.Outcome) {
-	state, place, err := errored(t.RunDir)
+// keepErrored keeps the state that a failed apply left, has every machine know of it, and
+// says so in its outcome. One that can't be kept is told of too: no file keeps its member
+// from being planned then.
+func (d *Driver) keepErrored(ctx context.Context, t engine.Target, out *engine.Outcome) {
+	state, ran, err := errored(t.RunDir)
 	if err == nil && state.IsAbsent() || d.cfg.StateDir == "" {
 		return
 	}
+	if ran.Kept == "" { // of a version that drew none, or not read
+		ran.Kept = newKeptID()
+	}
+	kept := engine.KeptState{ID: ran.Kept, Member: t.Member, File: ran.file()}
+	if t.Keeper == nil {
+		kept.ID = ""
+	}
 	var path string
 	if err == nil {
-		path, err = d.keepState(t.Member, place, state)
+		path, err = d.keepState(t.Member, ran.State, kept.ID, state)
 	}
-	if err != nil {
+	if err == nil {
+		kept.File = path
+		out.Error += "\nThe state that its backend did not take " + d.isKept(t.Member, path)
+	} else {
 		out.Error += "\nwhat it made is in no state, and the file that has it can't be kept"
 		out.Fault = errors.Join(out.Fault, err)
+	}
+	if t.Keeper == nil {
 		return
 	}
-	out.Error += "\nThe state that its backend did not take " + d.isKept(t.Member, path)
+	if err := t.Keeper.Keep(context.WithoutCancel(ctx), kept); err != nil {
+		out.Error += "\nOther machines can't be told of it now, and apply what it made once more: apply nothing of it elsewhere"
+		out.Fault = errors.Join(out.Fault, err)
+	}
 }
 
 // statesBegin are the first lines of a state that the tool prints where it can write it

@@ -2,14 +2,18 @@ package terraform
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
@@ -46,8 +50,32 @@ func (s *stateServer) set(broken bool, state []byte) {
 	s.broken, s.state = broken, state
 }
 
+// known is what everybody knows of kept states.
+type known struct {
+	kept, stored []string // ids, each once
+	files        []string
+	void         string // id
+	fails        error
+}
+
+func (k *known) Keep(_ context.Context, s engine.KeptState) error {
+	if !slices.Contains(k.kept, s.ID) {
+		k.kept = append(k.kept, s.ID)
+	}
+	k.files = append(k.files, s.File)
+	return k.fails
+}
+
+func (k *known) Void(_ context.Context, id string) (bool, error) { return k.void == id, nil }
+
+func (k *known) Stored(_ context.Context, id string) error {
+	k.stored = append(k.stored, id)
+	return k.fails
+}
+
 // soundness I12: what an apply made whose state its backend does not take is known to one
-// file in the checkout, which goes with it. Planned without it, it would be made again.
+// file in the checkout, which goes with it. Planned without it, it would be made again, on
+// this machine or another.
 func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 	t.Parallel()
 	for name, recovered := range map[string]bool{"seen to end": false, "by a server that was killed": true} {
@@ -61,6 +89,8 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 				"roots/net/" + erroredFile: "somebody committed this",
 			})
 			s.target.Root.BackendConfig = map[string]string{"address": server.URL}
+			all := &known{}
+			s.target.Keeper = all
 			d := s.driver()
 			p := s.plan(d)
 			backend.set(true, nil)
@@ -83,6 +113,13 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 			if len(kept) != 1 || !strings.Contains(out.Error, kept[0]) || out.Fault != nil {
 				t.Fatalf("kept are %v, and the outcome is %q, %v", kept, out.Error, out.Fault)
 			}
+			if len(all.kept) != 1 || all.files[0] == "" || !strings.Contains(out.Error, "chant unlock "+all.kept[0]) {
+				t.Fatalf("others know of %v, and people are told %q", all.kept, out.Error)
+			}
+			here, err := d.Keeps(s.target.Member, all.kept[0])
+			if other, _ := d.Keeps(s.target.Member, "0123456789ab"); !here || other || err != nil {
+				t.Errorf("it is here: %v, another one: %v, %v", here, other, err)
+			}
 			again := s.target
 			again.RunDir = shortDir(t)
 			if _, err := d.Plan(t.Context(), again, nil); err == nil || !strings.Contains(err.Error(), kept[0]) {
@@ -93,6 +130,9 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 			if _, err := d.Plan(t.Context(), renamed, nil); err == nil || !strings.Contains(err.Error(), kept[0]) {
 				t.Errorf("by another name it was planned without what it made: %v", err)
 			}
+			if len(all.kept) != 1 {
+				t.Errorf("others know of %v", all.kept)
+			}
 			state, err := os.ReadFile(kept[0])
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +142,73 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 			if p := s.replan(d); !p.NoChanges || len(filesIn(t, d.keptDir())) > 0 {
 				t.Errorf("after it was pushed there is %v to do, and kept is %v", entries(p), filesIn(t, d.keptDir()))
 			}
+			if diff := cmp.Diff(all.kept, all.stored); diff != "" {
+				t.Errorf("what others know to be stored (-want +got):\n%s", diff)
+			}
 		})
+	}
+}
+
+// A kept state is void by somebody's word, and stays where others can't be told that it is
+// stored: they would wait for it for ever.
+func TestAKeptStateIsDealtWithWhereOthersKnow(t *testing.T) {
+	t.Parallel()
+	const id = "0123456789ab"
+	for name, tt := range map[string]struct {
+		state         string
+		all           known
+		refused       bool
+		kept, stored  int
+		files, asides int
+	}{
+		"not pushed":                   {state: `{"serial":9,"lineage":"l","outputs":{},"resources":[{}]}`, refused: true, kept: 1, files: 1},
+		"nobody can be told":           {state: `{"serial":9,"lineage":"l","outputs":{},"resources":[{}]}`, all: known{fails: errors.New("no ledger")}, refused: true, kept: 1, files: 1},
+		"void":                         {state: `{"serial":9,"lineage":"l","outputs":{},"resources":[{}]}`, all: known{void: id}, asides: 1},
+		"stored":                       {state: `{"serial":9,"lineage":"l","outputs":{},"resources":[]}`, stored: 1},
+		"stored, nobody can be told":   {state: `{"serial":9,"lineage":"l","outputs":{},"resources":[]}`, all: known{fails: errors.New("no ledger")}, refused: true, stored: 1, files: 1},
+		"encrypted, others know of it": {state: `{"serial":9,"lineage":"l","encrypted_data":"Wfn0"}`, refused: true, kept: 1, files: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"roots/net/main.tf": "terraform {\n  backend \"local\" {}\n}\n"})
+			s.target.Vars, s.target.Keeper = nil, &tt.all
+			d := s.driver()
+			if _, err := d.keepState(s.target.Member, "elsewhere", id, s.decode(tt.state)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := d.Plan(t.Context(), s.target, nil)
+			if (err != nil) != tt.refused {
+				t.Errorf("planned: %v, want refused %v", err, tt.refused)
+			}
+			if tt.kept > 0 && !strings.Contains(err.Error(), "chant unlock "+id) {
+				t.Errorf("people are told %v", err)
+			}
+			asides, err := filepath.Glob(filepath.Join(s.state, "kept-released", "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := [...]int{len(tt.all.kept), len(tt.all.stored), len(filesIn(t, d.keptDir())), len(asides)}
+			if want := [...]int{tt.kept, tt.stored, tt.files, tt.asides}; got != want {
+				t.Errorf("kept, stored, files and put aside are %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// A disk that takes no file keeps others from planning the root all the same.
+func TestAStateThatCantBeKeptIsKnownToOthers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
+	all, d := &known{}, s.driver()
+	s.target.Keeper = all
+	s.write(s.target.RunDir, map[string]string{ranFile: `{"worktree":"` + s.checkout + `","dir":"roots/net","state":"there","kept":"0123456789ab"}`})
+	s.write(s.checkout, map[string]string{"roots/net/" + erroredFile: `{"serial":1,"lineage":"l","resources":[]}`})
+	s.write(d.cfg.StateDir, map[string]string{"kept": "in the way"})
+	var out engine.Outcome
+	d.keepErrored(t.Context(), s.target, &out)
+	want := filepath.Join(s.checkout, "roots/net", erroredFile)
+	if out.Fault == nil || !slices.Equal(all.kept, []string{"0123456789ab"}) || !slices.Equal(all.files, []string{want}) {
+		t.Errorf("%+v, others know of %v in %v", out, all.kept, all.files)
 	}
 }
 
@@ -111,7 +217,7 @@ func TestAKeptStateThatIsEncryptedIsNotTakenForOneWithoutResources(t *testing.T)
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
 	d := s.driver()
-	kept, err := d.keepState(s.target.Member, "elsewhere", s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
+	kept, err := d.keepState(s.target.Member, "elsewhere", "", s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
