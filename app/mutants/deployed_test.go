@@ -37,8 +37,8 @@ var deployed = []mutant{
 		old: "if e.Importing {", new: "if false {", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
-		name: "pr-env: two roots share a state", file: "app/usecase/pullenv.go",
-		old: "case taken && other == m.name:", new: "case taken:", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
+		name: "pr-env: two roots share a state", file: "app/usecase/sharedstates.go",
+		old: "case other == \"\":", new: "case other == \"\" || d.own != nil:", killers: "./cmd/chant", run: "TestScripts/pr_env$", slow: true,
 	},
 	{
 		name: "pr-env: what others need is destroyed", file: "app/usecase/pullenvend.go",
