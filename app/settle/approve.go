@@ -63,6 +63,12 @@ func (c *Commander) candidates(ctx context.Context, site *usecase.Site, ref engi
 		if !ok {
 			continue
 		}
+		// A later merge may have changed who approves, and the gate is decided by that.
+		bound := *a
+		if bound.Policy, err = c.PolicyNow(ctx, site, a); err != nil {
+			return at, err
+		}
+		a = &bound
 		rule, err := c.RuleAt(ctx, site, a, waits.Gate, pass.Set.Document)
 		if err != nil {
 			return at, err

@@ -6,9 +6,12 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chant-bot/chant/engine/gate"
 	"github.com/chant-bot/chant/forges/forgetest"
 )
 
@@ -131,9 +134,51 @@ func TestARoundIsOpenedByWhoMayWhenItApplies(t *testing.T) {
 		rule := w.propose("rule", map[string]string{"chant.workspace.json": w.files(stricter)["chant.workspace.json"]})
 		sha := must(rule.Merge("merge", w.Alice))(t)
 		w.await("the record of the rule", func() bool { return len(w.onLedger("_merges/prod/"+sha[:2]+"/"+sha)) > 0 })
-		w.approveRound(pr, merge, "pr-apply-round-2")
+		// Whoever that merge took off the list is told so, and what they write by hand does
+		// not count when it applies.
+		w.awaitReaction(w.approveRoundAs(w.Alice, pr, merge, "pr-apply-round-2"), "confused")
+		w.await("a word to alice", func() bool {
+			return strings.Contains(w.shown(), "this environment is approved by `@bob`. You are not among them.")
+		})
+		w.approvedByHand("green-"+merge[:12], "pr-apply-round-2", w.principal("alice"))
+		must(w.Forge.As(w.Bob).Comment(pr, "chant apply"))(t)
 		w.awaitNote(pr, "is not among the approvers of env prod")
 		w.holds("app", "")
 		bobOpens(w, pr, merge)
 	})
+}
+
+// approvedByHand appends to the ledger what a command line would, that reads no forge: the
+// approval of the plan that waits at a gate.
+func (w *world) approvedByHand(op, at, by string) {
+	w.t.Helper()
+	lines := w.gateLines(op)
+	waits := lines[slices.IndexFunc(lines, func(l gate.Record) bool { return l.Gate == at })]
+	line := must(gate.NewResolution(gate.Approval{
+		Act: gate.Act{Op: op, Gate: at, Env: waits.Environment, By: by, Origin: "cli"}, Digest: waits.PlanDigest,
+	}, lines, time.Now()))(w.t)
+	path := gate.Path("", op)
+	whole := w.git("show", ledgerRef+":"+path) + "\n" + string(line.Line())
+	must(w.Repo.Commit("chant/lifecycle", map[string]string{path: whole}, w.Alice))(w.t)
+}
+
+// Who approves a wave is told at once that a merge took them off the list, as who approves
+// a round is.
+func TestAWaveIsNotOpenedByWhoALaterMergeTookOffTheList(t *testing.T) {
+	t.Parallel()
+	p := waveGated(root{name: "net", tf: plain("one")}, root{name: "app", tf: reader, vars: readsFrom("net")})
+	w := newWorld(t, p, settings{})
+	w.start()
+	pr := w.propose("two", map[string]string{"roots/net/main.tf": plain("two"), "roots/app/main.tf": reader + "# two\n"})
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	w.green(merge)
+	w.awaitStatus(pr.Head(), "chant/apply", "pending", "waits: wave 2 needs approval at release-wave-2")
+	p.envs[0]["approvers"] = []string{w.principal("bob")}
+	rule := w.propose("rule", map[string]string{"chant.workspace.json": w.files(p)["chant.workspace.json"]})
+	sha := must(rule.Merge("merge", w.Alice))(t)
+	w.await("the record of the rule", func() bool { return len(w.onLedger("_merges/prod/"+sha[:2]+"/"+sha)) > 0 })
+	w.awaitReaction(w.approveRoundAs(w.Alice, pr, merge, "release-wave-2"), "confused")
+	w.holds("app", "")
+	w.awaitReaction(w.approveRoundAs(w.Bob, pr, merge, "release-wave-2"), "+1")
 }

@@ -175,6 +175,26 @@ func (t *Target) bind(in ApplyInput, defaultEnv string, tip, base *project.Decla
 	return Refusef("env %q is not declared for branch %s", in.Env, in.Branch)
 }
 
+// PolicyNow is the policy that binds an apply's gates as the branch stands now: that under
+// which an approval given now is decided, whatever the apply began under.
+func (st *Stage) PolicyNow(ctx context.Context, site *Site, a *Apply) (Policy, error) {
+	tip, err := site.TipOf(ctx, a.Branch)
+	if err != nil {
+		return Policy{}, err
+	}
+	d, err := site.Declaration(ctx, tip)
+	if err != nil {
+		return Policy{}, err
+	}
+	atBase, err := site.Declaration(ctx, a.Report.Base)
+	if err != nil && ForPeople(err) == nil {
+		return Policy{}, err
+	}
+	var t Target
+	err = t.bind(ApplyInput{Branch: a.Branch, Env: a.Policy.Env.Name}, st.DefaultEnv, d, atBase)
+	return t.Policy, err
+}
+
 func notGreen(commit, branch string, counting green.Counting) string {
 	for _, p := range counting.Problems {
 		return fmt.Sprintf("%s is not green: %s", project.Short(commit), p)
