@@ -177,7 +177,7 @@ func (c *Commander) approve(ctx context.Context, site *usecase.Site, comment for
 		return answer{}, who.Err
 	} else if reason != "" {
 		kind, about := g.kindOf(principal)
-		bare.Names = about
+		bare.Names, bare.Forge = about, site.Repo.Instance
 		return refusal(kind, bare), nil
 	}
 	kind, revoked, err := c.writeApproval(ctx, site, *g, comment, principal, cmd.Digest)

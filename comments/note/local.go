@@ -2,6 +2,8 @@ package note
 
 import (
 	"slices"
+
+	"github.com/chant-bot/chant/engine"
 )
 
 // local is the note with people named as on its own forge: "alice", where the ledger
@@ -31,12 +33,15 @@ func (in Input) local() Input {
 	return in
 }
 
-func (in Input) here(principals []string) []string {
+func (in Input) here(principals []string) []string { return here(in.Forge, principals) }
+
+// here names people and teams of a forge as it does.
+func here(forge engine.Instance, principals []string) []string {
 	out := slices.Clone(principals)
 	for i, p := range out {
-		if login, ours := in.Forge.Login(p); ours {
+		if login, ours := forge.Login(p); ours {
 			out[i] = login
-		} else if org, team, ours := in.Forge.Team(p); ours {
+		} else if org, team, ours := forge.Team(p); ours {
 			out[i] = org + "/" + team
 		}
 	}

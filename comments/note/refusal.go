@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chant-bot/chant/comments/command"
+	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
 )
 
@@ -55,8 +56,9 @@ type Refused struct {
 	Now      digest.Digest // the plan that stands; its approve line is the next step
 	Head     string        // full sha to plan, ForkNeedsHead
 	RunURL   string
-	Names    []string // logins, settings, authors: what the kind is about
-	Holder   string   // of a lease
+	Names    []string        // people, settings, commits: what the kind is about
+	Forge    engine.Instance // whose people they are
+	Holder   string          // of a lease
 	Since    time.Time
 	Detail   string // one sentence with foreign parts
 	Problems []Problem
@@ -75,6 +77,7 @@ type Problem struct {
 // Refusal is the reply to a command that is refused: what, why, and the one
 // thing to do, with the line to copy where there is one.
 func Refusal(r Refused) string {
+	r.Names = here(r.Forge, r.Names)
 	what, next := r.explain()
 	var b strings.Builder
 	b.WriteString(what)
