@@ -263,7 +263,7 @@ func (st *Stage) planTarget(ctx context.Context, in ApplyInput, t Target, a *App
 	}
 	a.address(t)
 	a.Report.Rounds = a.Before.Rounds
-	a.followRecord(in.Resume)
+	a.followRecord(a.Stopped)
 	a.Before.mark(a.Set)
 	a.Open = a.Set.open()
 	switch {

@@ -58,8 +58,9 @@ func (a *Apply) follow(earlier *Apply) {
 		switch {
 		case m.Status == run.Applied:
 			b.Applied[m.Member], b.Components = last.Reads, append(b.Components, m.Component)
-		case m.Status == run.Held || m.Status == run.Pending && last != earlier.Set.Members[m.Member]:
-			b.Held[m.Member] = moved[m.Member] // one that a halted round did not come to, too
+		case m.Status == run.NoChanges:
+		case m.Status == run.Held || len(moved[m.Member]) > 0 || m.Status == run.Pending && last != earlier.Set.Members[m.Member]:
+			b.Held[m.Member] = moved[m.Member] // one that failed, or that a halted round did not come to, too
 		}
 	}
 	for _, r := range earlier.Report.Rounds {

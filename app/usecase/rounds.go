@@ -36,8 +36,12 @@ func (st *Stage) keepForLater(ctx context.Context, site *Site, snap *ledger.Snap
 		if asked, err := a.askedForWave(snap, s); err != nil || !held && !asked {
 			return false, err
 		}
-	case !held:
+	default:
 		n, err := a.askedFor(snap, *s, rest)
+		if err == nil && n == 0 && held {
+			n, err = a.newestRound(snap, nil)
+			n = max(n, a.Round+1)
+		}
 		if err != nil || n == 0 {
 			return false, err
 		}
@@ -58,7 +62,17 @@ func (a *Apply) askedFor(snap *ledger.Snapshot, s run.State, members []string) (
 	if len(ready) == 0 {
 		return 0, nil
 	}
-	gates, err := a.gatesAsked(snap, ready)
+	d, err := a.Set.digestOf(ready)
+	if err != nil {
+		return 0, err
+	}
+	return a.newestRound(snap, &d)
+}
+
+// newestRound is the number of the newest round whose gate was asked for a plan; nil is
+// any, and 0 for none.
+func (a *Apply) newestRound(snap *ledger.Snapshot, plan *digest.Digest) (int, error) {
+	gates, err := a.gatesAsked(snap, plan)
 	newest := 0
 	for _, name := range gates {
 		newest = max(newest, project.RoundOf(a.Policy.Env.Gate, name))
@@ -66,17 +80,12 @@ func (a *Apply) askedFor(snap *ledger.Snapshot, s run.State, members []string) (
 	return newest, err
 }
 
-// gatesAsked are the gates of the apply's op that were asked for exactly the plan of
-// these members.
-func (a *Apply) gatesAsked(snap *ledger.Snapshot, members []string) ([]string, error) {
-	d, err := a.Set.digestOf(members)
-	if err != nil {
-		return nil, err
-	}
+// gatesAsked are the gates of the apply's op that were asked for a plan, nil for any.
+func (a *Apply) gatesAsked(snap *ledger.Snapshot, plan *digest.Digest) ([]string, error) {
 	lines, err := GateLines(snap, a.Prefix, a.Op)
 	var names []string
 	for _, l := range lines {
-		if l.Environment == a.Policy.Env.Name && digest.Same(l.PlanDigest, d) {
+		if l.Environment == a.Policy.Env.Name && (plan == nil || digest.Same(l.PlanDigest, *plan)) {
 			names = append(names, l.Gate)
 		}
 	}

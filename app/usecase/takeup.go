@@ -8,6 +8,7 @@ import (
 
 	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/drivers/ledger"
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/record"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/resume"
@@ -60,13 +61,21 @@ func (a *Apply) place() resume.Place {
 }
 
 // followRecord takes from a record of this apply what it applied, with what that
-// read, whether or not the rest of it can be carried on.
+// read, and what else was planned with another value than it reads now, whether or not
+// the rest of it can be carried on: that waits for its round, whoever runs the apply
+// (pr-loop §7.5).
 func (a *Apply) followRecord(r *resume.Record) {
 	if r == nil || r.Of(a.place()) != "" {
 		return
 	}
 	for name, m := range a.Set.Members {
-		if _, known := a.Before.Applied[name]; known || !slices.Contains(r.Completed, m.Component) {
+		if !slices.Contains(r.Completed, m.Component) {
+			if then, planned := r.Apply().Reads[name]; planned {
+				a.holdMoved(name, m.movedSince(plannedWith(then)))
+			}
+			continue
+		}
+		if _, known := a.Before.Applied[name]; known {
 			continue
 		}
 		reads := []run.InputRead{}
@@ -78,6 +87,34 @@ func (a *Apply) followRecord(r *resume.Record) {
 		}
 		a.Before.Applied[name] = reads
 	}
+}
+
+// holdMoved notes reads that moved since an apply before planned a member, but for those
+// that are known. Gated waves have no rounds: each is planned again anyway.
+func (a *Apply) holdMoved(member string, moved []run.InputRead) {
+	if _, known := a.Before.Held[member]; known || len(moved) == 0 || a.gated() {
+		return
+	}
+	if a.Before.Held == nil {
+		a.Before.Held = map[string][]run.InputRead{}
+	}
+	a.Before.Held[member] = moved
+}
+
+// plannedWith is a member as a record says that it was planned, as far as its reads.
+func plannedWith(reads []resume.Read) *PlannedMember {
+	m := &PlannedMember{}
+	for _, r := range reads {
+		switch r.Hash {
+		case "":
+			m.Unknown = append(m.Unknown, project.Read{Component: r.From, Output: r.Output})
+		case resume.Within:
+			m.Within = append(m.Within, run.InputRead{From: r.From, Output: r.Output})
+		default:
+			m.Reads = append(m.Reads, run.InputRead{From: r.From, Output: r.Output, Planned: run.NotKept, Hash: r.Hash})
+		}
+	}
+	return m
 }
 
 // appliedBefore are the components that earlier applies of the commit applied, as far
@@ -209,10 +246,19 @@ func (a *Apply) ResumeRecord() resume.Record {
 	return r
 }
 
-// reads are what the approved plans read, and of what a later pass applied what it
-// read then.
+// reads are what the approved plans read, of what moved since as it was in the first of
+// them, and of what a later pass applied what it read then.
 func (a *Apply) reads() map[string][]resume.Read {
 	out := a.Set.reads()
+	for name, moved := range a.moved(nil) {
+		for _, was := range moved {
+			for i, read := range out[name] {
+				if read.From == was.From && read.Output == was.Output {
+					out[name][i].Hash = was.Hash
+				}
+			}
+		}
+	}
 	for _, p := range a.Later {
 		then := p.Set.reads()
 		for name, m := range p.State.Members {

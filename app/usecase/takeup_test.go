@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/resume"
 	"github.com/chant-bot/chant/engine/run"
@@ -128,5 +129,41 @@ func TestWhatWasCarriedOverStaysCompleted(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"net"}, a.ResumeRecord().Completed); diff != "" {
 		t.Errorf("completed (-want +got):\n%s", diff)
+	}
+}
+
+// pr-loop §7.5: what was planned with another value than it reads now has its round in
+// each apply of the commit that follows, until it applied: the record tells it on, and so
+// does what is kept of the apply before, also of a member that failed or was blocked.
+func TestWhatMovedWaitsForItsRoundUntilItApplied(t *testing.T) {
+	t.Parallel()
+	earlier := stoppedAfterARound(t) // db failed, and was planned with the old value
+	next := func(follow func(a *Apply)) *Apply {
+		a := &Apply{Op: earlier.Op, Pass: Pass{Set: &PlanSet{Members: map[string]*PlannedMember{
+			"net": {Component: "net"}, "app": {Component: "app", Reads: []run.InputRead{cidr("now")}}, "db": {Component: "db", Reads: []run.InputRead{cidr("now")}},
+		}}}}
+		follow(a)
+		return a
+	}
+	first := next(func(a *Apply) { r := earlier.ResumeRecord(); a.followRecord(&r) })
+	first.State = stoppedAfterARound(t).State
+	for name, follow := range map[string]func(a *Apply){
+		"by a record":                  func(a *Apply) { r := earlier.ResumeRecord(); a.followRecord(&r) },
+		"by the record that came next": func(a *Apply) { r := first.ResumeRecord(); r.Completed = []string{"net", "app"}; a.followRecord(&r) },
+		"by what is kept of the next":  func(a *Apply) { a.follow(first) },
+	} {
+		a := next(follow)
+		want := []run.InputRead{{From: "net", Output: "cidr", Planned: run.NotKept, Hash: "planned"}}
+		if diff := cmp.Diff(want, a.Before.Held["db"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if _, held := a.Before.Held["net"]; held {
+			t.Errorf("%s, net waits, which applied", name)
+		}
+	}
+	gated := &Apply{Op: earlier.Op, Policy: Policy{Env: project.Env{WaveGate: "release"}}, Pass: Pass{Set: next(func(*Apply) {}).Set}}
+	r := earlier.ResumeRecord()
+	if gated.followRecord(&r); len(gated.Before.Held) > 0 {
+		t.Errorf("gated waves have no rounds, and %v are held for one", gated.Before.Held)
 	}
 }

@@ -39,7 +39,11 @@ func (a *Apply) askedForWave(snap *ledger.Snapshot, s *run.State) (bool, error) 
 	if wave < 2 {
 		return false, nil
 	}
-	gates, err := a.gatesAsked(snap, members)
+	d, err := a.Set.digestOf(members)
+	if err != nil {
+		return false, err
+	}
+	gates, err := a.gatesAsked(snap, &d)
 	return slices.Contains(gates, project.WaveGate(a.Policy.Env.WaveGate, wave)), err
 }
 

@@ -134,6 +134,8 @@ func known(value string) string {
 		return "a sensitive value"
 	case run.InGroup:
 		return "what its group passes on"
+	case run.NotKept:
+		return "another value"
 	}
 	return Inline(shorten(value, 80))
 }

@@ -28,6 +28,9 @@ const NotKnown = "(not known)"
 // InGroup stands for a value that the member's group passes on to it.
 const InGroup = "(passed on in its group)"
 
+// NotKept stands for a value of which only its hash was kept.
+const NotKept = "(another value)"
+
 // PlannedRead notes the value a member was planned with. An absent value was not
 // known.
 func PlannedRead(from, output string, value digest.Value, sensitive bool) InputRead {
