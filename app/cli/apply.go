@@ -222,7 +222,7 @@ func (h *Host) finishApply(ctx context.Context, c *checkout, o ApplyOptions, whe
 		Then: "Once approved, run its job again, or `chant ci run apply` at this commit.",
 	}}
 	if s := a.Report.Status; s == report.Failed || s == report.PlanFailed {
-		h.progress("to go on, mend what failed and run the same again")
+		h.progress(toGoOn(waitingPasses(a.Report, a.Policy.Refuse)))
 		out.note.Report.Message = strings.TrimSpace(a.Report.Message + "\n\nIt is not tried again by itself: run its job again, or `chant ci run apply` at this commit.")
 	}
 	if a.Set != nil {

@@ -177,7 +177,7 @@ func (h *Host) finishDeploy(e ended) error {
 	case e.failure != nil:
 		return e.failure
 	case e.out.Status == fanout.Fail:
-		h.progress("to go on, mend what failed and run the same again")
+		h.progress(toGoOn(approvable(waiting)))
 		return &ExitError{Code: Failed}
 	case e.out.Status == fanout.Gated:
 		if e.release == nil { // of which a wave may be over that has not opened all gates
@@ -186,6 +186,26 @@ func (h *Host) finishDeploy(e ended) error {
 		return &ExitError{Code: Refused}
 	}
 	return nil
+}
+
+// toGoOn is the next step of a run in which something failed. gates are those that an
+// approval opens and that wait besides; the lines for them are said before.
+func toGoOn(gates []string) string {
+	if len(gates) == 0 {
+		return "to go on, mend what failed and run the same again"
+	}
+	return "to go on, mend what failed, have " + strings.Join(gates, ", ") + " approved by the line given, and run the same again"
+}
+
+// approvable are the gates among those that wait that an approval opens.
+func approvable(waiting []waitingAt) []string {
+	var gates []string
+	for _, w := range waiting {
+		if w.Approve != "" {
+			gates = append(gates, w.Op+" "+w.Gate)
+		}
+	}
+	return gates
 }
 
 // refusedIsFailed keeps exit code 3 to a gate that waits: what can't be run at all has

@@ -61,3 +61,23 @@ func (h *Host) passes(r report.Report, dir string, unenforced []string) {
 		}
 	}
 }
+
+// waitingPasses are the gates of the rounds and waves that wait, unless no approval opens
+// one.
+func waitingPasses(r report.Report, unenforced []string) []string {
+	var gates []string
+	if len(unenforced) > 0 {
+		return nil
+	}
+	for _, round := range r.Rounds {
+		if round.Status == report.WaveWaiting {
+			gates = append(gates, round.Op+" "+round.Gate)
+		}
+	}
+	for _, w := range r.Waves {
+		if w.Status == report.WaveWaiting {
+			gates = append(gates, w.Op+" "+w.Gate)
+		}
+	}
+	return gates
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/chant-bot/chant/app/usecase"
 	"github.com/chant-bot/chant/comments/note"
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/fanout"
 	"github.com/chant-bot/chant/engine/report"
 )
 
@@ -37,5 +38,32 @@ func TestNoLineToApproveIsPrintedWhereNobodyCanApprove(t *testing.T) {
 		if line := approveLine(usecase.GateAnswer{Op: "fan-out", Gate: "go", Env: "prod", Digest: d, Shut: shut}, ""); (line == "") != shut {
 			t.Errorf("of a gate that is shut for good (%v) the line is %q", shut, line)
 		}
+	}
+}
+
+// What failed and what waits are both named where a run ends, so that the next one does
+// not stop at a gate that nobody was told of.
+func TestARunThatFailedNamesTheApprovalsThatAreMissingToo(t *testing.T) {
+	t.Parallel()
+	d, err := digest.Parse("jcs1-sha256:" + strings.Repeat("ab", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go1 := usecase.GateAnswer{Op: "net", Gate: "go", Env: "prod", Digest: d}
+	shut := usecase.GateAnswer{Op: "web", Gate: "go", Env: "prod", Digest: d, Shut: true}
+	for want, results := range map[string][]usecase.ComponentResult{
+		"to go on, mend what failed and run the same again\n":                                          {{Component: "bad", Status: fanout.Fail}, {Component: "web", Status: fanout.Gated, Gate: &shut}},
+		"to go on, mend what failed, have net go approved by the line given, and run the same again\n": {{Component: "bad", Status: fanout.Fail}, {Component: "net", Status: fanout.Gated, Gate: &go1}},
+	} {
+		var said bytes.Buffer
+		run, _ := fanout.NewRun(fanout.Plan{}, nil)
+		err := (&Host{Stdout: &said, Stderr: &said}).finishDeploy(ended{run: run, what: "run", out: usecase.Rollout{Status: fanout.Fail, Results: results}})
+		if CodeOf(err) != Failed || !strings.HasSuffix(said.String(), want) {
+			t.Errorf("ended with %v, want the last line %q of\n%s", err, want, &said)
+		}
+	}
+	failed := report.Report{Rounds: []report.Round{{Round: 2, Op: "green-1", Gate: "pr-apply-round-2", Status: report.WaveWaiting}}, Waves: []report.Wave{{Wave: 1, Status: report.WaveFailed}}}
+	if got := toGoOn(waitingPasses(failed, nil)); !strings.Contains(got, "have green-1 pr-apply-round-2 approved") {
+		t.Error(got)
 	}
 }
