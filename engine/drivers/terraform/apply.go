@@ -44,6 +44,9 @@ func (d *Driver) Apply(ctx context.Context, p engine.Planned, sink engine.Sink) 
 	if err := w.init(ctx, sink); err != nil {
 		return engine.Outcome{}, err
 	}
+	if err := w.unpushed(ctx); err != nil { // one that ended after this was planned
+		return engine.Outcome{}, err
+	}
 	if err := w.copyIn(p); err != nil {
 		return engine.Outcome{}, err
 	}
@@ -73,7 +76,7 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if err := w.noteWhere(); err != nil {
+	if err := errors.Join(w.noteWhere(), w.noteBegun()); err != nil {
 		return engine.Outcome{}, err
 	}
 	started, res, err := w.supervise(ctx, supervised, hold, sink)
@@ -84,6 +87,7 @@ func (w *workdir) apply(ctx context.Context, supervised string, sink engine.Sink
 	case interrupted:
 		return w.settle(ctx, res, stopped.Cause), nil
 	case !started:
+		w.d.seenToEnd(w.t)
 		return engine.Outcome{}, fmt.Errorf("applying root %s: %w", w.t.Root.Name, err)
 	}
 	return w.d.unknown(ctx, w.t), nil
@@ -149,9 +153,12 @@ func (w *workdir) settle(ctx context.Context, res exec.Result, interrupted error
 			text = fmt.Sprintf("interrupted (%v): %s", interrupted, text)
 		}
 		out := engine.Outcome{Error: text}
-		w.d.keepErrored(ctx, w.t, &out)
+		if w.d.keepErrored(ctx, w.t, &out); out.Fault == nil {
+			w.d.seenToEnd(w.t)
+		}
 		return out
 	}
+	w.d.seenToEnd(w.t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outputsTimeout)
 	defer cancel()
 	outputs, err := w.outputs(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http/httptest"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -89,6 +90,60 @@ func TestAnApplyOutlivesAKilledServerAndIsRecovered(t *testing.T) {
 	}
 	if p := s.replan(d); !p.NoChanges {
 		t.Errorf("what was applied is not in the state: %v", entries(p))
+	}
+}
+
+// A killed command has nobody who asks how its apply ended: the next plan finds the state
+// that the backend did not take, and does not make it again (soundness I12).
+func TestWhatAnApplyLeftThatNobodyCameBackToIsKept(t *testing.T) {
+	t.Parallel()
+	backend := &stateServer{}
+	server := httptest.NewServer(backend)
+	t.Cleanup(server.Close)
+	s := newSite(t, nil)
+	ready, goOn := s.fifo("ready"), s.fifo("go-on")
+	s.write(s.checkout, map[string]string{"roots/net/main.tf": strings.Replace(waitingRoot(ready, goOn), `"local"`, `"http"`, 1)})
+	s.target.Root.BackendConfig = map[string]string{"address": server.URL}
+	d := s.driver()
+	p := s.plan(d)
+	running := s.startServer(p)
+	await(t, ready)
+	if err := running.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = running.Wait()
+	backend.set(true, nil)
+	again := s.target // in files of its own
+	again.RunDir, again.Worktree = shortDir(t), shortDir(t)
+	again.ProjectDir = again.Worktree
+	s.write(again.Worktree, map[string]string{"roots/net/main.tf": strings.Replace(waitingRoot(ready, goOn), `"local"`, `"http"`, 1)})
+	if _, err := d.Plan(t.Context(), again, nil); err != nil { // no lock of this backend keeps it
+		t.Fatalf("beside one that runs: %v", err)
+	}
+	if err := os.WriteFile(goOn, []byte("\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.AwaitRecovered(t.Context(), filepath.Join(p.Target.RunDir, applyDir)); err != nil {
+		t.Fatal(err)
+	}
+	all := &known{}
+	again.RunDir, again.Keeper = shortDir(t), all
+	_, err := d.Plan(t.Context(), again, nil)
+	kept := filesIn(t, d.keptDir())
+	if len(kept) != 1 || err == nil || !strings.Contains(err.Error(), kept[0]) || len(all.kept) != 1 {
+		t.Fatalf("planned: %v; kept are %v, others know of %v", err, kept, all.kept)
+	}
+	state, err := os.ReadFile(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend.set(false, state) // as a person pushes it
+	again.RunDir = shortDir(t)
+	if p, err := d.Plan(t.Context(), again, nil); err != nil || !p.NoChanges {
+		t.Errorf("after it was pushed: %v, %v", entries(p), err)
+	}
+	if left := append(filesIn(t, d.keptDir()), filesIn(t, d.begunDir())...); len(left) > 0 {
+		t.Errorf("left are %v", left)
 	}
 }
 

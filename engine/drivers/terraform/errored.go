@@ -33,6 +33,17 @@ type ranIn struct {
 // file is where the tool leaves a state that it can't store.
 func (r ranIn) file() string { return filepath.Join(r.Worktree, r.Dir, erroredFile) }
 
+// keptAs is the id of its state, "" where nobody is told of it.
+func (r ranIn) keptAs(keeper engine.Keeper) string {
+	switch {
+	case keeper == nil:
+		return ""
+	case r.Kept == "": // of a version that drew none, or not read
+		return newKeptID()
+	}
+	return r.Kept
+}
+
 // noteWhere notes where an apply is about to run. A file that a checkout brings is in the
 // tool's way, which would have no place for the state then but what it prints.
 func (w *workdir) noteWhere() error {
@@ -126,13 +137,7 @@ func (d *Driver) keepErrored(ctx context.Context, t engine.Target, out *engine.O
 	if err == nil && state.IsAbsent() || d.cfg.StateDir == "" {
 		return
 	}
-	if ran.Kept == "" { // of a version that drew none, or not read
-		ran.Kept = newKeptID()
-	}
-	kept := engine.KeptState{ID: ran.Kept, Member: t.Member, File: ran.file()}
-	if t.Keeper == nil {
-		kept.ID = ""
-	}
+	kept := engine.KeptState{ID: ran.keptAs(t.Keeper), Member: t.Member, File: ran.file()}
 	var path string
 	if err == nil {
 		path, err = d.keepState(t.Member, ran.State, kept.ID, state)

@@ -142,6 +142,9 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 			if p := s.replan(d); !p.NoChanges || len(filesIn(t, d.keptDir())) > 0 {
 				t.Errorf("after it was pushed there is %v to do, and kept is %v", entries(p), filesIn(t, d.keptDir()))
 			}
+			if left := filesIn(t, d.begunDir()); len(left) > 0 {
+				t.Errorf("an apply that was seen to end is still noted: %v", left)
+			}
 			if diff := cmp.Diff(all.kept, all.stored); diff != "" {
 				t.Errorf("what others know to be stored (-want +got):\n%s", diff)
 			}

@@ -131,6 +131,9 @@ func textIn(object digest.Value, key string) string {
 // one: planned from that, what exists would be made again (soundness I12). A state that
 // was pushed meanwhile is kept no longer.
 func (w *workdir) unpushed(ctx context.Context) error {
+	if err := w.keepLeft(); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(w.d.keptDir())
 	if w.d.cfg.StateDir == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
