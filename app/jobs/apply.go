@@ -129,7 +129,7 @@ func (w *applyWorker) apply(ctx context.Context, site *usecase.Site, a ApplyArgs
 	if found {
 		in.Earlier = kept.Apply
 	}
-	done, err := w.Stage.Apply(ctx, in)
+	done, err := usecase.Survive(func() (*usecase.Apply, error) { return w.Stage.Apply(ctx, in) })
 	if err != nil && !j.Kept() {
 		dropRun(in.Dir) // else it is carried on, with the plans in there
 	}
@@ -145,7 +145,7 @@ func (w *applyWorker) resume(ctx context.Context, in usecase.ApplyInput, kept se
 	a, j := kept.Apply, w.Facts.Reopen(in.Site.Repo, kept)
 	logs.Add(ctx, slog.Any(logs.Run, j))
 	in.Journal, in.Dir = j, a.Dir
-	done, err := w.Stage.Resume(ctx, in, a)
+	done, err := usecase.Survive(func() (*usecase.Apply, error) { return w.Stage.Resume(ctx, in, a) })
 	var held *lease.Held
 	var refusal *usecase.Refusal
 	// A later try has a chance where nothing of this one was wrong.

@@ -117,7 +117,8 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 	dir := filepath.Join(w.RunsDir, "plan-"+w.Stage.NewID())
 	defer os.RemoveAll(dir)
 	start := time.Now()
-	done, err := w.Settler.PlanChange(ctx, site, settle.PlanWish{Number: a.Number, Head: a.Head, BaseBranch: a.BaseBranch, Again: a.Again}, dir)
+	wish := settle.PlanWish{Number: a.Number, Head: a.Head, BaseBranch: a.BaseBranch, Again: a.Again}
+	done, err := usecase.Survive(func() (*settle.PlannedChange, error) { return w.Settler.PlanChange(ctx, site, wish, dir) })
 	if err != nil {
 		return w.brokenAt(ctx, site, job.JobRow, a.Head, a.BaseBranch, "plan", err)
 	}
@@ -189,9 +190,10 @@ func (w *recordWorker) Work(ctx context.Context, job *river.Job[RecordArgs]) err
 	if err != nil {
 		return w.later(err)
 	}
-	records, err := w.Stage.Record(ctx, usecase.RecordInput{
+	in := usecase.RecordInput{
 		Site: site, Branch: a.Branch, Tip: a.Tip, Plans: w.Facts, LastTry: w.Stage.Now().Sub(job.CreatedAt) >= doubtTime,
-	})
+	}
+	records, err := usecase.Survive(func() ([]record.Merge, error) { return w.Stage.Record(ctx, in) })
 	if unplanned, ok := errors.AsType[*usecase.Unplanned](err); ok {
 		return w.doubted(ctx, site, job, records, unplanned)
 	}
@@ -294,7 +296,7 @@ func (w *commandWorker) Work(ctx context.Context, job *river.Job[CommandArgs]) e
 	if err != nil {
 		return w.later(err)
 	}
-	result, err := w.Commander.Handle(ctx, site, a.Ref, a.Delivery)
+	result, err := usecase.Survive(func() (settle.Outcome, error) { return w.Commander.Handle(ctx, site, a.Ref, a.Delivery) })
 	if err != nil {
 		return w.broken(job.JobRow, err, func(reference string) error { return w.Commander.Broken(ctx, site, a.Ref, reference) })
 	}

@@ -3,6 +3,8 @@ package settle
 import (
 	"errors"
 	"sync"
+
+	"github.com/chant-bot/chant/app/usecase"
 )
 
 // together runs reads side by side and joins what they return: one after the
@@ -12,7 +14,7 @@ func together(calls ...func() error) error {
 	errs := make([]error, len(calls))
 	var all sync.WaitGroup
 	for i, call := range calls {
-		all.Go(func() { errs[i] = call() })
+		all.Go(func() { _, errs[i] = usecase.Survive(func() (struct{}, error) { return struct{}{}, call() }) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

@@ -3,17 +3,20 @@ package usecase
 import "sync"
 
 // each runs f for every item, in order and at most limit of them at one time, 0
-// being any number, and waits. An item waits for no other.
+// being any number, and waits. An item waits for no other. Where one panics, the others
+// end, and then the caller panics.
 func each[T any](limit int, items []T, f func(T)) {
 	if limit == 0 {
 		limit = len(items)
 	}
 	next := make(chan T)
+	var faults errorList
 	var wg sync.WaitGroup
 	for range min(limit, len(items)) {
 		wg.Go(func() {
 			for item := range next {
-				f(item)
+				_, err := Survive(func() (struct{}, error) { f(item); return struct{}{}, nil })
+				faults.add(err)
 			}
 		})
 	}
@@ -22,6 +25,9 @@ func each[T any](limit int, items []T, f func(T)) {
 	}
 	close(next)
 	wg.Wait()
+	if fault := faults.first(); fault != nil {
+		panic(fault) //nolint:forbidigo // it is one already
+	}
 }
 
 // errorList collects the errors of concurrent steps.

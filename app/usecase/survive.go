@@ -1,0 +1,29 @@
+package usecase
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// fault is a panic, and where it was.
+type fault struct {
+	value any
+	stack []byte
+}
+
+// Error implements error. It is for the log: people are told where to look.
+func (f *fault) Error() string {
+	return fmt.Sprintf("a fault of the program: %v\n%s", f.value, f.stack)
+}
+
+// Survive gives a panic as an error: it is tried again, said and given up as any other,
+// and what else the server does goes on. What panics in a goroutine of its own ends the
+// process instead, and with it every other run.
+func Survive[T any](stage func() (T, error)) (out T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &fault{value: p, stack: debug.Stack()}
+		}
+	}()
+	return stage()
+}
