@@ -85,7 +85,7 @@ var grouped = []mutant{
 	},
 	{
 		name: "kept state: what a killed command left is not looked for", file: "engine/drivers/terraform/kept.go",
-		old: "if err := w.keepLeft(); err != nil {", new: "if false {\n\t\tvar err error", killers: "./engine/drivers/terraform", run: "TestWhatAnApplyLeftThatNobody",
+		old: "if err := w.keepLeft(ctx); err != nil {", new: "if false {\n\t\tvar err error", killers: "./engine/drivers/terraform", run: "TestWhatAnApplyLeftThatNobody",
 	},
 	{
 		name: "kept state: a void one is planned without", file: "app/usecase/keptmarks.go",

@@ -128,7 +128,7 @@ func (w *workdir) supervise(ctx context.Context, supervised, hold string, sink e
 // unknown is the outcome of an apply whose end nobody saw. The tool may have come to it.
 func (d *Driver) unknown(ctx context.Context, t engine.Target) engine.Outcome {
 	out := engine.Outcome{Unknown: true, Error: fmt.Sprintf("root %s: the end of the apply was not observed; plan again", t.Root.Name)}
-	d.keepErrored(ctx, t, &out)
+	d.keepErrored(ctx, t, false, &out)
 	return out
 }
 
@@ -153,7 +153,7 @@ func (w *workdir) settle(ctx context.Context, res exec.Result, interrupted error
 			text = fmt.Sprintf("interrupted (%v): %s", interrupted, text)
 		}
 		out := engine.Outcome{Error: text}
-		if w.d.keepErrored(ctx, w.t, &out); out.Fault == nil {
+		if w.d.keepErrored(ctx, w.t, isPrinted(res.Stderr), &out); out.Fault == nil {
 			w.d.seenToEnd(w.t)
 		}
 		return out

@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -62,7 +63,7 @@ func (d *Driver) seenToEnd(t engine.Target) {
 
 // keepLeft keeps what applies of the root left, or of what has its place, that nobody saw
 // end.
-func (w *workdir) keepLeft() error {
+func (w *workdir) keepLeft(ctx context.Context) error {
 	entries, err := os.ReadDir(w.d.begunDir())
 	if w.d.cfg.StateDir == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -76,7 +77,7 @@ func (w *workdir) keepLeft() error {
 			continue
 		}
 		if err == nil {
-			err = w.keepLeftBy(filepath.Join(w.d.begunDir(), e.Name()), place)
+			err = w.keepLeftBy(ctx, filepath.Join(w.d.begunDir(), e.Name()), place)
 		}
 	}
 	if err != nil {
@@ -86,7 +87,7 @@ func (w *workdir) keepLeft() error {
 }
 
 // keepLeftBy does so with one of them.
-func (w *workdir) keepLeftBy(note, place string) error {
+func (w *workdir) keepLeftBy(ctx context.Context, note, place string) error {
 	text, err := os.ReadFile(note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // seen to end meanwhile
@@ -115,6 +116,9 @@ func (w *workdir) keepLeftBy(note, place string) error {
 			_, err = w.d.keepState(w.t.Member, ran.State, ran.keptAs(w.t.Keeper), state)
 		}
 		if err != nil {
+			err = w.unkept(ctx, ran, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -122,4 +126,21 @@ func (w *workdir) keepLeftBy(note, place string) error {
 		return err
 	}
 	return nil
+}
+
+// unkept is why a root can't be planned of which a state was left that can't be kept, nil
+// once somebody answers for the present one.
+func (w *workdir) unkept(ctx context.Context, ran ranIn, why error) error {
+	if w.t.Keeper == nil || ran.Kept == "" {
+		return why
+	}
+	void, err := w.t.Keeper.Void(ctx, ran.Kept)
+	if err == nil && void {
+		return nil
+	}
+	if err == nil {
+		err = w.t.Keeper.Keep(ctx, engine.KeptState{ID: ran.Kept, Member: w.t.Member, File: ran.file()})
+	}
+	told := fmt.Errorf("root %s is not planned: what an apply of it made is in no state, and the file %s of this machine that has it can't be kept. Bring what exists into the present state, and then %s", w.t.Root.Name, ran.file(), unlockWith(ran.Kept))
+	return errors.Join(engine.Tell(told), why, err)
 }

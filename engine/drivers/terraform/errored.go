@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,8 +133,11 @@ func erroredOfGroup(runDir string) (digest.Value, error) {
 // keepErrored keeps the state that a failed apply left, has every machine know of it, and
 // says so in its outcome. One that can't be kept is told of too: no file keeps its member
 // from being planned then.
-func (d *Driver) keepErrored(ctx context.Context, t engine.Target, out *engine.Outcome) {
+func (d *Driver) keepErrored(ctx context.Context, t engine.Target, printed bool, out *engine.Outcome) {
 	state, ran, err := errored(t.RunDir)
+	if err == nil && state.IsAbsent() && printed {
+		err = errPrinted
+	}
 	if err == nil && state.IsAbsent() || d.cfg.StateDir == "" {
 		return
 	}
@@ -146,7 +150,10 @@ func (d *Driver) keepErrored(ctx context.Context, t engine.Target, out *engine.O
 		kept.File = path
 		out.Error += "\nThe state that its backend did not take " + d.isKept(t.Member, path)
 	} else {
-		out.Error += "\nwhat it made is in no state, and the file that has it can't be kept"
+		out.Error += "\nwhat it made is in no state, and what has it can't be kept"
+		if t.Keeper != nil {
+			out.Error += ": nothing of it is planned before the present state has it; then " + unlockWith(kept.ID)
+		}
 		out.Fault = errors.Join(out.Fault, err)
 	}
 	if t.Keeper == nil {
@@ -157,6 +164,13 @@ func (d *Driver) keepErrored(ctx context.Context, t engine.Target, out *engine.O
 		out.Fault = errors.Join(out.Fault, err)
 	}
 }
+
+// errPrinted is a state that was written nowhere: what is printed has no secret any more,
+// and is no state that could be pushed.
+var errPrinted = engine.Tell(errors.New("the tool could write the state nowhere and printed it"))
+
+// isPrinted tells that there is a state in what the tool printed.
+func isPrinted(text []byte) bool { return bytes.Contains(withoutState(text), []byte(stateLeftOut)) }
 
 // statesBegin are the first lines of a state that the tool prints where it can write it
 // nowhere: it holds every secret that the root has.

@@ -198,20 +198,70 @@ func TestAKeptStateIsDealtWithWhereOthersKnow(t *testing.T) {
 	}
 }
 
-// A disk that takes no file keeps others from planning the root all the same.
+// Where the state can't even be kept, as on a disk that is full, nobody plans the root before
+// somebody answers for the present one.
 func TestAStateThatCantBeKeptIsKnownToOthers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
-	all, d := &known{}, s.driver()
+	for name, tt := range map[string]struct {
+		way     string // what is in the way of the directory of kept states
+		errored map[string]string
+		printed bool
+	}{
+		"no file can be made":       {way: "kept", errored: map[string]string{"roots/net/" + erroredFile: `{"serial":1,"lineage":"l","resources":[]}`}},
+		"half of it was written":    {way: "other", errored: map[string]string{"roots/net/" + erroredFile: `{"serial":`}},
+		"the tool wrote it nowhere": {way: "other", printed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
+			all, d := &known{}, s.driver()
+			s.target.Keeper = all
+			s.write(s.target.RunDir, map[string]string{ranFile: `{"worktree":"` + s.checkout + `","dir":"roots/net","state":"there","kept":"0123456789ab"}`})
+			s.write(s.checkout, tt.errored)
+			s.write(d.cfg.StateDir, map[string]string{tt.way: "in the way"})
+			var out engine.Outcome
+			d.keepErrored(t.Context(), s.target, tt.printed, &out)
+			want := filepath.Join(s.checkout, "roots/net", erroredFile)
+			if out.Fault == nil || !slices.Equal(all.kept, []string{"0123456789ab"}) || !slices.Equal(all.files, []string{want}) || !strings.Contains(out.Error, "chant unlock 0123456789ab") {
+				t.Errorf("%+v, others know of %v in %v", out, all.kept, all.files)
+			}
+		})
+	}
+}
+
+// What an apply prints since it can write it nowhere is no state any more. On its machine,
+// too, the root is planned again only once somebody answers for the present state.
+func TestWhatAnApplyCouldWriteNowhereIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	backend := &stateServer{}
+	server := httptest.NewServer(backend)
+	t.Cleanup(server.Close)
+	root := strings.Replace(failing("mkdir "+erroredFile), `"local"`, `"http"`, 1)
+	s := newSite(t, map[string]string{"roots/net/main.tf": root})
+	s.target.Root.BackendConfig = map[string]string{"address": server.URL}
+	s.target.Vars = map[string]digest.Value{"net": digest.StringOf("x"), "names": s.decode(`["a"]`)}
+	all := &known{}
 	s.target.Keeper = all
-	s.write(s.target.RunDir, map[string]string{ranFile: `{"worktree":"` + s.checkout + `","dir":"roots/net","state":"there","kept":"0123456789ab"}`})
-	s.write(s.checkout, map[string]string{"roots/net/" + erroredFile: `{"serial":1,"lineage":"l","resources":[]}`})
-	s.write(d.cfg.StateDir, map[string]string{"kept": "in the way"})
-	var out engine.Outcome
-	d.keepErrored(t.Context(), s.target, &out)
-	want := filepath.Join(s.checkout, "roots/net", erroredFile)
-	if out.Fault == nil || !slices.Equal(all.kept, []string{"0123456789ab"}) || !slices.Equal(all.files, []string{want}) {
-		t.Errorf("%+v, others know of %v in %v", out, all.kept, all.files)
+	d := s.driver()
+	p := s.plan(d)
+	backend.set(true, nil)
+	out, err := d.Apply(t.Context(), p, s.lines.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all.kept) != 1 || !strings.Contains(out.Error, stateLeftOut) || !strings.Contains(out.Error, "chant unlock "+all.kept[0]) {
+		t.Fatalf("others know of %v, and people are told %q, %v", all.kept, out.Error, out.Fault)
+	}
+	backend.set(false, nil)
+	again := s.target
+	again.RunDir = shortDir(t)
+	if _, err := d.Plan(t.Context(), again, nil); err == nil || !strings.Contains(err.Error(), "chant unlock "+all.kept[0]) || len(all.kept) != 1 {
+		t.Errorf("it was planned: %v; others know of %v", err, all.kept)
+	}
+	all.void = all.kept[0]
+	again.RunDir = shortDir(t)
+	if _, err := d.Plan(t.Context(), again, nil); err != nil {
+		t.Errorf("somebody answers for the present state: %v", err)
 	}
 }
 

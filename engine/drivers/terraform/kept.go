@@ -99,9 +99,13 @@ func (d *Driver) isKept(member, path string) string {
 // not by its file alone.
 func isDealt(path string) string {
 	if id := keptID(path); id != "" {
-		return fmt.Sprintf("have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", id)
+		return unlockWith(id)
 	}
 	return "remove the file"
+}
+
+func unlockWith(id string) string {
+	return fmt.Sprintf("have an administrator comment: chant unlock %s (or whoever may write the ledger run that in a checkout)", id)
 }
 
 // keep saves a member's part that can't be pushed, and says so.
@@ -131,7 +135,7 @@ func textIn(object digest.Value, key string) string {
 // one: planned from that, what exists would be made again (soundness I12). A state that
 // was pushed meanwhile is kept no longer.
 func (w *workdir) unpushed(ctx context.Context) error {
-	if err := w.keepLeft(); err != nil {
+	if err := w.keepLeft(ctx); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(w.d.keptDir())
