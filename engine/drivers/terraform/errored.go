@@ -188,11 +188,23 @@ func withoutState(text []byte) []byte {
 	return out
 }
 
-// statesOut is a sink that lets lines through to another one, but no state.
-func statesOut(to engine.Sink) engine.Sink {
+// shownLines hands the lines of a tool's streams on to a sink, but no state. The two come
+// in between each other, and each is looked at by itself.
+func shownLines(to engine.Sink) func(stream, line string) {
 	if to == nil {
 		return nil
 	}
+	streams := map[string]engine.Sink{}
+	return func(stream, line string) {
+		if streams[stream] == nil {
+			streams[stream] = statesOut(to)
+		}
+		streams[stream](line)
+	}
+}
+
+// statesOut is a sink that lets lines through to another one, but no state.
+func statesOut(to engine.Sink) engine.Sink {
 	begun, within := false, false
 	return func(line string) {
 		was := begun

@@ -368,3 +368,18 @@ func TestAStateThatIsPrintedIsShownToNobody(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// The lines of the other stream may come at any place of it.
+func TestAStateThatIsPrintedIsNotShownBetweenOtherLines(t *testing.T) {
+	t.Parallel()
+	var got []string
+	show := shownLines(func(line string) { got = append(got, line) })
+	for _, line := range []string{"{", `  "version": 4,`, `  "secret": "hunter2"`, `  "more": "hunter3"`, "}", "Error: y"} {
+		show("stderr", line)
+		show("stdout", "}")
+	}
+	want := []string{"}", stateLeftOut, "}", "}", "}", "}", "Error: y", "}"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

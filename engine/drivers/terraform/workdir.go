@@ -199,9 +199,7 @@ func (w *workdir) command(c call) (exec.Cmd, error) {
 	if w.light(c) {
 		cmd.Env = append([]string{seldomCollect}, w.env...) // an operator's own word comes later and wins
 	}
-	if sink := statesOut(c.sink); sink != nil {
-		cmd.OnLine = func(_, line string) { sink(line) }
-	}
+	cmd.OnLine = shownLines(c.sink)
 	cfg := w.d.cfg
 	view := exec.View{
 		ReadWrite: append(append(w.own(), w.scratch), w.more...),
