@@ -55,6 +55,22 @@ var resumed = []mutant{
 		old: "range covered.Uncovered() {", new: "range covered.Uncovered()[:0] {", killers: "./engine/resume",
 	},
 	{name: "resume: a field of another version", file: "engine/resume/record.go", old: "in.DisallowUnknownFields()", new: "", killers: "./engine/resume"},
+	{
+		name: "resume: a record forgets what moved", file: "app/usecase/takeup.go",
+		old: "a.holdMoved(name, m.movedSince(plannedWith(then)))", new: "_ = then", killers: "./app/usecase", run: "TestWhatMovedWaits",
+	},
+	{
+		name: "resume: a record knows what moved as it is now", file: "app/usecase/takeup.go",
+		old: "out[name][i].Hash = was.Hash", new: "_ = i", killers: "./app/usecase", run: "TestWhatMovedWaits",
+	},
+	{
+		name: "resume: what moved and failed is forgotten", file: "app/usecase/before.go",
+		old: "len(moved[m.Member]) > 0 ||", new: "", killers: "./app/usecase", run: "TestWhatMovedWaits",
+	},
+	{
+		name: "resume: a value that is back spares its round", file: "app/usecase/takeup.go",
+		old: "v.Status == cover.Covered && len(moved[v.Member]) > 0", new: "v.Status == cover.Covered && false && moved != nil", killers: "./app/usecase", run: "TestARecordSparesNoRound",
+	},
 	{name: "seal: for another purpose", file: "engine/drivers/sealed/sealed.go", old: "case h.purpose != purpose:", new: "case false:", killers: "./engine/drivers/sealed"},
 	{
 		name: "seal: over the content alone", file: "engine/drivers/sealed/sealed.go",

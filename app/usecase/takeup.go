@@ -34,6 +34,9 @@ func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t Target, a *Apply, 
 		approved.Merges = merges
 		var covered cover.Report
 		if covered, reason = r.Accept(a.afresh(), approved); reason == "" {
+			reason = a.owesRound(covered)
+		}
+		if reason == "" {
 			return true, nil, st.carryOn(ctx, in, t, a, *r, covered, who)
 		}
 	}
@@ -41,6 +44,22 @@ func (st *Stage) takeUp(ctx context.Context, in ApplyInput, t Target, a *Apply, 
 		return false, nil, nil
 	}
 	return false, []string{"the resume record is not used: " + reason + ". Everything is planned and decided anew"}, nil
+}
+
+// owesRound names a member that a record would let apply and that has its round, since
+// it moved in an apply before: also where it reads by now what it did (pr-loop §7.5). ""
+// for none.
+func (a *Apply) owesRound(covered cover.Report) string {
+	if a.gated() || a.Release != nil { // those wait where they are asked
+		return ""
+	}
+	moved := a.moved(nil)
+	for _, v := range covered.Members {
+		if v.Status == cover.Covered && len(moved[v.Member]) > 0 {
+			return v.Member + " waits for its round"
+		}
+	}
+	return ""
 }
 
 // stopped is how far the apply came that this one may carry on: by the record that
@@ -247,13 +266,13 @@ func (a *Apply) ResumeRecord() resume.Record {
 }
 
 // reads are what the approved plans read, of what moved since as it was in the first of
-// them, and of what a later pass applied what it read then.
+// them, but for a hole, and of what a later pass applied what it read then.
 func (a *Apply) reads() map[string][]resume.Read {
 	out := a.Set.reads()
 	for name, moved := range a.moved(nil) {
 		for _, was := range moved {
 			for i, read := range out[name] {
-				if read.From == was.From && read.Output == was.Output {
+				if read.From == was.From && read.Output == was.Output && read.Hash != "" {
 					out[name][i].Hash = was.Hash
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chant-bot/chant/engine/cover"
 	"github.com/chant-bot/chant/engine/project"
 	"github.com/chant-bot/chant/engine/report"
 	"github.com/chant-bot/chant/engine/resume"
@@ -165,5 +166,29 @@ func TestWhatMovedWaitsForItsRoundUntilItApplied(t *testing.T) {
 	r := earlier.ResumeRecord()
 	if gated.followRecord(&r); len(gated.Before.Held) > 0 {
 		t.Errorf("gated waves have no rounds, and %v are held for one", gated.Before.Held)
+	}
+}
+
+// pr-loop §7.5: a record lets nothing apply that an apply before held back, also where it
+// reads by now what it was approved with. Waves and promotes ask for it elsewhere.
+func TestARecordSparesNoRound(t *testing.T) {
+	t.Parallel()
+	covered := cover.Report{Members: []cover.Verdict{{Member: "app", Status: cover.NothingToDo}, {Member: "db", Status: cover.Covered}}}
+	for name, tt := range map[string]struct {
+		held   string
+		change func(a *Apply)
+		want   string
+	}{
+		"what is covered moved":   {"db", func(*Apply) {}, "db waits for its round"},
+		"nothing of it is left":   {"app", func(*Apply) {}, ""},
+		"waves":                   {"db", func(a *Apply) { a.Policy.Env.WaveGate = "release" }, ""},
+		"a release":               {"db", func(a *Apply) { a.Release = &Release{} }, ""},
+		"it follows what is held": {"", func(a *Apply) { a.Before.Held["db"] = nil }, ""},
+	} {
+		a := &Apply{Before: Before{Held: map[string][]run.InputRead{tt.held: {cidr("planned")}}}}
+		tt.change(a)
+		if got := a.owesRound(covered); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }

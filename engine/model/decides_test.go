@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chant-bot/chant/engine/changeset"
@@ -15,8 +16,8 @@ import (
 // mainPass is the pass of everything, nil where it has to wait for an approval. What
 // waits for a value, and under a wave gate every later wave, is kept for a pass of its
 // own.
-func (w *world) mainPass(next *row, n *note) *pass {
-	p := w.taken(next, n)
+func (w *world) mainPass(next *row, n *note, handed *resume.Record) *pass {
+	p := w.taken(next, n, handed)
 	if p == nil {
 		p = w.allowed(next, n)
 	}
@@ -35,21 +36,21 @@ func (w *world) mainPass(next *row, n *note) *pass {
 
 // allowed is the main pass under what was approved, nil for none.
 func (w *world) allowed(next *row, n *note) *pass {
-	c := cover.ByMerges(w.carried(next.commit), n.side, n.nothing())
+	c := w.uncoverHeld(next, cover.ByMerges(w.carried(next.commit), n.side, n.nothing()))
 	due := n.withoutHoles(c).Uncovered()
 	p := w.pass(n, n.digest, nil, w.covering(next, c))
-	switch {
-	case len(due) == 0 || w.planted == "coverage is not asked":
+	if len(due) == 0 || w.planted == "coverage is not asked" {
 		return p
-	case w.opens(n, n.digest):
-		return w.pass(n, n.digest, n, nil)
 	}
 	var names []string
 	for _, v := range due {
 		names = append(names, v.Member)
 	}
 	rest := n.following(run.Passes{&p.State}, names)
-	if !w.asked(next, n, &p.State, rest) {
+	if !w.keptForLater(next, n, &p.State, names, rest) {
+		if w.opens(n, n.digest) {
+			return w.pass(n, n.digest, n, nil)
+		}
 		return nil
 	}
 	for _, name := range rest { // that gate decides about them
@@ -58,9 +59,9 @@ func (w *world) allowed(next *row, n *note) *pass {
 	return p
 }
 
-// asked reports that a round, or a gated wave, was asked for exactly this plan of
-// members before.
-func (w *world) asked(next *row, n *note, s *run.State, members []string) bool {
+// asked is the number of the newest round, or gated wave, that was asked for exactly this
+// plan of members before, 0 for none.
+func (w *world) asked(next *row, n *note, s *run.State, members []string) int {
 	kind := "-round-"
 	if w.gated {
 		kind = "-wave-"
@@ -69,13 +70,25 @@ func (w *world) asked(next *row, n *note, s *run.State, members []string) bool {
 	}
 	members = without(members, n.holes())
 	if len(members) == 0 {
-		return false
+		return 0
 	}
 	d, err := changeset.WaveDigest(n.only(w, members).side.Doc.Members)
 	w.must(err)
-	return slices.ContainsFunc(w.lines[next.op], func(r gate.Record) bool {
-		return strings.Contains(r.Gate, kind) && r.Environment == prod && digest.Same(r.PlanDigest, d)
-	})
+	return w.askedFor(next, kind, &d)
+}
+
+// askedFor is the number of the newest gate of a kind that was asked for a plan, nil for
+// any.
+func (w *world) askedFor(next *row, kind string, d *digest.Digest) int {
+	newest := 0
+	for _, r := range w.lines[next.op] {
+		if _, number, is := strings.Cut(r.Gate, kind); is && r.Environment == prod && (d == nil || digest.Same(r.PlanDigest, *d)) {
+			n, err := strconv.Atoi(number)
+			w.must(err)
+			newest = max(newest, n)
+		}
+	}
+	return newest
 }
 
 // carried are the approved merges since the commit applied last, newest first, each

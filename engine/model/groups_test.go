@@ -26,7 +26,7 @@ func (w *world) grouping(members []string, op string) map[string]string {
 	}
 	for i := 0; i < len(members); i++ {
 		first := i
-		for i+1 < len(members) && !w.alone[members[first]] && !w.alone[members[i+1]] && w.readsOneOf(members[i+1], members[first:i+1]) {
+		for i+1 < len(members) && !w.single(members[first]) && !w.single(members[i+1]) && w.readsOneOf(members[i+1], members[first:i+1]) {
 			i++
 		}
 		if i > first {
@@ -37,6 +37,9 @@ func (w *world) grouping(members []string, op string) map[string]string {
 	}
 	return group
 }
+
+// single tells that a member joins no group.
+func (w *world) single(name string) bool { return w.alone[name] || w.done[name] }
 
 func (w *world) readsOneOf(member string, these []string) bool {
 	return slices.ContainsFunc(w.reads[member], func(from string) bool { return slices.Contains(these, from) })

@@ -27,6 +27,7 @@ func TestEachInvariantIsBrokenByAPlantedFault(t *testing.T) {
 		{"a state stays in its journal", "I12"},
 		{"nobody is told what waits", "I15"},
 		{"a round is spared", "§7.5"},
+		{"an earlier round is forgotten", "§7.5, before"},
 	} {
 		t.Run(c.breaks+" by "+c.planted, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,7 @@ import (
 // older attempt, of another commit, or forged by whoever writes into the cache.
 
 // leaves keeps the record of an apply that stopped part way.
-func (w *world) leaves() {
+func (w *world) leaves() resume.Record {
 	first := w.row.passes[0]
 	of := &resume.Apply{
 		Env: prod, Op: w.row.op, Gate: gateOf, Head: w.row.sha, Base: w.row.base, Digest: first.State.Digest, Via: record.ViaMerges,
@@ -30,7 +30,18 @@ func (w *world) leaves() {
 	for _, p := range w.row.passes {
 		for name, reads := range p.Note.reads {
 			if p == first || p.State.Members[name].Status == run.Applied {
-				of.Reads[name] = reads
+				of.Reads[name] = slices.Clone(reads)
+			}
+		}
+	}
+	for name, was := range w.row.was { // as it was in the first plan
+		if passes.Member(name).Status == run.Applied {
+			continue
+		}
+		for i, now := range of.Reads[name] {
+			if now.Hash != "" && differ(was[i:i+1], of.Reads[name][i:i+1]) {
+				now.Hash = was[i].Hash
+				of.Reads[name][i] = now
 			}
 		}
 	}
@@ -43,6 +54,7 @@ func (w *world) leaves() {
 		}
 	}
 	w.cache = append(w.cache, w.read(r))
+	return w.cache[len(w.cache)-1]
 }
 
 // fanOut is the digest of what an apply selected.
@@ -65,15 +77,20 @@ func (w *world) read(r resume.Record) resume.Record {
 	return back
 }
 
-// handed is the record that an apply is given, nil for none.
-func (w *world) handed(next *row, n *note) *resume.Record {
+// handed is the record that an apply is given, nil for none: a server has that of the
+// apply before, and a job what its cache gives it.
+func (w *world) handed(next *row) *resume.Record {
+	if w.keeps {
+		if w.before == nil || w.before.sha != next.sha {
+			return nil
+		}
+		r := w.read(w.before.record)
+		return &r
+	}
 	if len(w.cache) == 0 || rapid.IntRange(0, 3).Draw(w.t, "no record") == 0 {
 		return nil
 	}
 	r := w.read(rapid.SampledFrom(w.cache).Draw(w.t, "record"))
-	if !w.calm && rapid.IntRange(0, 2).Draw(w.t, "forged") == 0 {
-		w.forge(&r, next, n)
-	}
 	return &r
 }
 
@@ -94,13 +111,16 @@ func (w *world) forge(r *resume.Record, next *row, n *note) {
 
 // taken is the main pass under a record that was handed in and is accepted, else nil:
 // then it changes nothing.
-func (w *world) taken(next *row, n *note) *pass {
-	r := w.handed(next, n)
+func (w *world) taken(next *row, n *note, r *resume.Record) *pass {
+	if r != nil && !w.keeps && !w.calm && rapid.IntRange(0, 2).Draw(w.t, "forged") == 0 {
+		w.forge(r, next, n)
+	}
+	next.followRecord(w, r, n)
 	if r == nil || r.Empty() {
 		return nil
 	}
 	of := r.PrApply
-	if w.planted != "a record is believed" && r.Of(resume.Place{Env: prod, Op: next.op, Gate: gateOf, Head: next.sha, Base: next.base, FanOut: fanOut(w, n)}) != "" {
+	if w.planted != "a record is believed" && w.strange(r, next, n) {
 		return nil
 	}
 	plan := resume.Plan{Side: n.side, Nothing: n.nothing(), Component: map[string]string{}, Reads: n.reads, Later: map[string]bool{}}
@@ -114,6 +134,9 @@ func (w *world) taken(next *row, n *note) *pass {
 		approved.Stands, approved.Document = true, w.documentOf(of.Digest, d.Record)
 	}
 	covered, reason := r.Accept(plan, approved)
+	if len(w.uncoverHeld(next, covered).Uncovered()) > len(covered.Uncovered()) && w.planted == "" {
+		return nil // what moved has its round, also where it reads what it did by now
+	}
 	if reason != "" && w.planted != "a record is believed" || everything(covered, cover.NothingToDo) {
 		return nil
 	}
@@ -123,6 +146,11 @@ func (w *world) taken(next *row, n *note) *pass {
 		return w.pass(n, of.Digest, at, nil)
 	}
 	return w.pass(n, n.digest, nil, w.covering(next, covered))
+}
+
+// strange tells that a record is of another apply.
+func (w *world) strange(r *resume.Record, next *row, n *note) bool {
+	return r.Of(resume.Place{Env: prod, Op: next.op, Gate: gateOf, Head: next.sha, Base: next.base, FanOut: fanOut(w, n)}) != ""
 }
 
 func everything(r cover.Report, is cover.Status) bool {

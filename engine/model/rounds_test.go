@@ -7,7 +7,6 @@ import (
 
 	"github.com/chant-bot/chant/engine/changeset"
 	"github.com/chant-bot/chant/engine/cover"
-	"github.com/chant-bot/chant/engine/resume"
 	"github.com/chant-bot/chant/engine/run"
 )
 
@@ -40,7 +39,12 @@ func (r *runner) again() *pass {
 	rest := n.following(passes, names)
 	if free := without(held, rest); len(free) > 0 {
 		part := n.only(w, free)
-		return w.pass(part, part.digest, w.row.passes[0].Gate, w.covering(w.row, c))
+		return w.pass(part, part.digest, w.row.under(), w.covering(w.row, c))
+	}
+	for _, name := range held {
+		if w.row.was[name] == nil && w.otherInputs(n, name) {
+			w.row.was[name] = w.row.passes[0].Note.reads[name]
+		}
 	}
 	n.gate = fmt.Sprintf("%s-round-%d", gateOf, w.row.round+2)
 	p := w.ask(n)
@@ -63,7 +67,7 @@ func (r *runner) nextWave(passes run.Passes, held []string) *pass {
 	}
 	n := w.plan(w.tree(w.row.commit), due, w.row.op, gateOf, prod)
 	if c := w.covered(n); c.Complete() {
-		return w.pass(n, n.digest, first.Gate, w.covering(w.row, c))
+		return w.pass(n, n.digest, w.row.under(), w.covering(w.row, c))
 	}
 	n.gate = fmt.Sprintf("release-wave-%d", wave)
 	p := w.ask(n)
@@ -75,13 +79,13 @@ func (r *runner) nextWave(passes run.Passes, held []string) *pass {
 
 // covered compares a set planned again with what was approved before it.
 func (w *world) covered(n *note) cover.Report {
-	first := w.row.passes[0]
-	if first.Gate == nil {
+	under := w.row.under()
+	if under == nil {
 		return cover.ByMerges(w.carried(w.row.commit), n.side, n.nothing())
 	}
 	approved := cover.Side{}
-	if got := w.stands(first.Gate, first.Gate.digest); got.Satisfied {
-		approved = w.documentOf(first.Gate.digest, got.Record)
+	if got := w.stands(under, under.digest); got.Satisfied {
+		approved = w.documentOf(under.digest, got.Record)
 	}
 	if approved.Doc == nil {
 		approved.Doc = &changeset.Document{}
@@ -89,23 +93,11 @@ func (w *world) covered(n *note) cover.Report {
 	return cover.ByApproved(approved, n.side, n.nothing())
 }
 
-// otherInputs reports that a member reads another value than one it was planned with in
-// this apply, or had none: what its group passes on is like any other, but to a hole.
+// otherInputs reports that a member reads another value than one it was planned with for
+// this commit, or had none.
 func (w *world) otherInputs(n *note, member string) bool {
-	if w.row.moved[member] {
-		return true
-	}
-	for _, p := range w.row.passes {
-		then := p.Note.reads[member]
-		for i, earlier := range then {
-			now := n.reads[member][i].Hash
-			grouped := earlier.Hash != "" && (earlier.Hash == resume.Within || now == resume.Within)
-			if earlier.Hash != now && !grouped {
-				return true
-			}
-		}
-	}
-	return false
+	return w.row.held[member] || w.row.was[member] != nil ||
+		slices.ContainsFunc(w.row.passes, func(p *pass) bool { return differ(p.Note.reads[member], n.reads[member]) })
 }
 
 func without(names, these []string) []string {

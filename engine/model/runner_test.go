@@ -23,9 +23,14 @@ type row struct {
 	op         string
 	passes     []*pass
 	round      int
-	moved      map[string]bool // members that read another value than they were planned with
-	before     []string        // what applied before, by the record that is carried on
-	restored   bool            // from a backup: it may not know of a step that started
+	was        map[string][]resume.Read // what members were planned with that read another value by now
+	before     []string                 // what applied before, by the record that is carried on
+	restored   bool                     // from a backup: it may not know of a step that started
+	// Of applies of the commit before: what waits for a round, and whether its own input
+	// moved, what applied, and under what the main pass did.
+	held, done map[string]bool
+	gate       *note
+	covered    []resume.Merge
 }
 
 // pass is a set of members planned at one time.
@@ -104,7 +109,7 @@ func (w *world) stored() *row {
 		return nil
 	}
 	out := *w.row
-	out.moved, out.passes = maps.Clone(w.row.moved), nil
+	out.was, out.passes = maps.Clone(w.row.was), nil
 	for _, p := range w.row.passes {
 		kept := *p
 		text, err := json.Marshal(p.State)
@@ -122,7 +127,8 @@ func (w *world) restores(to *row) {
 	for _, r := range w.runners {
 		r.fresh = true
 	}
-	w.holder, w.row = nil, to
+	w.holder, w.row, w.before = nil, to, nil
+	clear(w.owed) // nobody knows any more
 	if to != nil {
 		w.row = w.stored()
 		w.row.restored = true
@@ -193,12 +199,25 @@ func (r *runner) decide() {
 	at := w.index(sha)
 	w.tokens++
 	next := &row{
-		sha: sha, token: fmt.Sprint(w.tokens), commit: at, base: w.applied.Commit, op: "green-" + sha, moved: map[string]bool{},
+		sha: sha, token: fmt.Sprint(w.tokens), commit: at, base: w.applied.Commit, op: "green-" + sha,
+		was: map[string][]resume.Read{}, held: map[string]bool{}, done: map[string]bool{},
 	}
-	n := w.plan(w.tree(at), w.selected(w.index(w.applied.Commit), at), next.op, gateOf, prod)
-	if p := w.mainPass(next, n); p != nil {
+	if !w.job {
+		next.follow(w.before)
+	}
+	handed := w.handed(next)
+	w.done = maps.Clone(next.done)
+	if handed != nil && handed.PrApply.Head == sha {
+		for _, name := range handed.Completed {
+			w.done[name] = true
+		}
+	}
+	tried := record.Unfinished(sha, w.shas(), w.attempt, w.applied)
+	n := w.plan(w.tree(at), w.selected(at, append(tried, w.applied.Commit)...), next.op, gateOf, prod)
+	w.done = nil
+	if p := w.mainPass(next, n, handed); p != nil {
 		next.passes = []*pass{p}
-		w.attempt = &record.Attempt{Env: prod, Commit: sha, Token: next.token}
+		w.attempt = &record.Attempt{Env: prod, Commit: sha, Token: next.token, Started: tried}
 		w.row = next
 		if rapid.IntRange(0, 2).Draw(w.t, "backed up") == 0 {
 			w.backup = w.stored()
@@ -206,6 +225,10 @@ func (r *runner) decide() {
 		if w.rarely("dies before the apply is stored") {
 			r.crash()
 			w.row = nil
+			return
+		}
+		for _, name := range n.holes() {
+			w.owes(name, n.reads[name])
 		}
 		return
 	}
@@ -285,7 +308,10 @@ func (r *runner) start(p *pass, name string) {
 	for _, mate := range mates {
 		if p.Note.inputs[mate] != p.Note.outside(w, mate) && w.planted != "inputs are not read again" {
 			w.must(p.State.Hold(mate, nil))
-			w.row.moved[mate] = true
+			if w.row.was[mate] == nil {
+				w.row.was[mate] = p.Note.reads[mate]
+			}
+			w.owes(mate, p.Note.reads[mate])
 			return
 		}
 	}
@@ -345,13 +371,14 @@ func (r *runner) end() {
 	case w.fenced(w.row.sha, w.row.token): // another run's word counts
 	case w.row.states().Complete() || w.planted == "recorded early":
 		w.recorded()
+		w.before = nil
 		w.applied = &record.Apply{Env: prod, Commit: w.row.sha}
 		if w.rarely("dies before it knows that this was recorded") {
 			r.crash()
 			return
 		}
 	default:
-		w.leaves()
+		w.keep(w.leaves())
 	}
 	w.row, w.holder = nil, nil
 }

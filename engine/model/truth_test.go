@@ -45,6 +45,9 @@ func (w *world) begins(p *pass, of *process, name string) {
 	if len(e.writes) > 0 && w.needsRound(p, name) {
 		w.broken("§7.5", "%s was planned with another value in this apply, and starts without a round", name)
 	}
+	if len(e.writes) > 0 && w.owesRound(p, name) {
+		w.broken("§7.5, before", "%s moved in an earlier apply of the commit, and starts without a round", name)
+	}
 	count.begun.Add(1)
 	w.children[name] = &child{note: p.Note, of: of, effect: e, outside: w.inputs(name)}
 	w.files[p.Note.file(name)] = w.children[name]
@@ -137,6 +140,9 @@ func (w *world) ends(name string) {
 	if o.NotReached {
 		return
 	}
+	if o == (run.Outcome{}) {
+		delete(w.owed, name)
+	}
 	now := w.live[name]
 	done := func(what string) bool {
 		return o == (run.Outcome{}) || rapid.IntRange(0, 2).Draw(w.t, what) == 0
@@ -155,7 +161,7 @@ func (w *world) ends(name string) {
 
 // recorded holds a commit that is about to be recorded as applied to what stands.
 func (w *world) recorded() {
-	for _, name := range w.selected(w.index(w.applied.Commit), w.row.commit) {
+	for _, name := range w.members {
 		if now, want := w.live[name], w.line[w.row.commit].tree[name]; now.shown != want.shown {
 			w.broken("I10", "%s stands at %+v, and the commit that is recorded as applied has %+v", name, now.source, want)
 		}

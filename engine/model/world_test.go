@@ -115,6 +115,9 @@ type world struct {
 	alone   map[string]bool // it joins no group
 	off     bool            // no groups at all
 	gated   bool            // each wave after the first has a gate
+	keeps   bool            // whoever applies has what the apply before came to: a server its row, a job its record
+	job     bool            // it is a job, and the record is all that it has
+	done    map[string]bool // what applied before the plan at hand, so that it joins no group
 
 	live    map[string]standing
 	line    []commit // oldest first
@@ -133,6 +136,8 @@ type world struct {
 	// journal has the members whose state is in that of a group.
 	journal map[string]string
 	backup  *row            // an earlier snapshot of the database
+	before  *ended          // what is kept of the newest apply that ended
+	owed    map[string]debt // which members wait for a round: the truth
 	cache   []resume.Record // what stopped applies left, for anybody to hand in
 
 	// On the ledger.
@@ -153,9 +158,10 @@ type world struct {
 func newWorld(t *rapid.T) *world {
 	w := &world{
 		t: t, reads: map[string][]string{}, hides: map[string]bool{}, alone: map[string]bool{}, journal: map[string]string{}, live: map[string]standing{}, now: time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC),
-		children: map[string]*child{}, files: map[string]*child{}, lines: map[string][]gate.Record{}, merges: map[string]merged{}, docs: map[string]cover.Side{}, started: -1,
+		children: map[string]*child{}, files: map[string]*child{}, lines: map[string][]gate.Record{}, merges: map[string]merged{}, docs: map[string]cover.Side{}, owed: map[string]debt{}, started: -1,
 	}
 	w.off = rapid.IntRange(0, 3).Draw(t, "no groups") == 0
+	w.keeps, w.job = rapid.IntRange(0, 3).Draw(t, "keeps") > 0, rapid.IntRange(0, 2).Draw(t, "job") == 0
 	w.gated = rapid.IntRange(0, 2).Draw(t, "gated waves") == 0
 	first := tree{}
 	for i := range rapid.IntRange(1, 4).Draw(t, "members") {
@@ -347,12 +353,13 @@ func (w *world) index(sha string) int {
 	return -1
 }
 
-// selected are the members that differ between two commits, and what reads them.
-func (w *world) selected(base, head int) []string {
+// selected are the members that differ between a commit and one of those before it, and
+// what reads them.
+func (w *world) selected(head int, from ...string) []string {
 	in := map[string]bool{}
 	var out []string
 	for _, name := range w.members {
-		in[name] = w.line[base].tree[name] != w.line[head].tree[name]
+		in[name] = slices.ContainsFunc(from, func(sha string) bool { return w.line[w.index(sha)].tree[name] != w.line[head].tree[name] })
 		for _, from := range w.reads[name] {
 			in[name] = in[name] || in[from]
 		}
