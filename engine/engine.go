@@ -112,9 +112,7 @@ const (
 type Change struct {
 	Repo        Repo
 	Number      int
-	Title       string
 	Head        string // sha of the head commit
-	HeadBranch  string
 	BaseBranch  string
 	Author      Actor
 	FirstTimer  bool // the author has no merged pull request here yet, where the forge says so unasked

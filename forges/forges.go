@@ -28,10 +28,7 @@ var ErrNotFound = errors.New("not found on the forge")
 var ErrNotSupported = errors.New("not supported by this forge")
 
 // RateLimited asks for no call before Until.
-type RateLimited struct { //nolint:errname // reads as what the forge says
-	Until     time.Time
-	Secondary bool
-}
+type RateLimited struct{ Until time.Time } //nolint:errname // reads as what the forge says
 
 func (e *RateLimited) Error() string {
 	return fmt.Sprintf("rate limited until %s", e.Until.UTC().Format(time.RFC3339))
@@ -97,11 +94,9 @@ const (
 
 // ReviewVerdict is one submitted review, in the forge's order.
 type ReviewVerdict struct {
-	ID     int64
 	Author engine.Actor
 	State  ReviewState
 	Commit string
-	At     time.Time
 }
 
 // Reviews reads the reviews of a pull request, oldest first, every one; folding

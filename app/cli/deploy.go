@@ -36,10 +36,10 @@ type DeployOptions struct {
 type deployment struct {
 	*usecase.Deployment
 
-	checkout    *checkout
-	commit      string
-	env, member string
-	remove      func()
+	checkout *checkout
+	commit   string
+	env      string
+	remove   func()
 }
 
 // openDeployment opens the checkout at a commit. The gates are those that the base
@@ -77,7 +77,7 @@ func (h *Host) openDeployment(ctx context.Context, o DeployOptions, rev string, 
 	if o.ProgressJSON {
 		in.Progress = nil
 	}
-	d := &deployment{checkout: c, commit: commit, env: t.env, member: t.member, remove: func() { f.wait(); remove() }}
+	d := &deployment{checkout: c, commit: commit, env: t.env, remove: func() { f.wait(); remove() }}
 	if d.Deployment, err = stage.OpenDeployment(ctx, in); err != nil {
 		d.remove()
 		return nil, err

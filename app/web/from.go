@@ -213,7 +213,7 @@ func PlanOf(doc *changeset.Document, query string) (members []PlanMember, found,
 }
 
 func changeOf(e changeset.Entry) Change {
-	c := Change{Action: string(e.Action), Symbol: changes.Symbol(e), Name: changes.Name(e), Type: e.Type, Import: e.Importing}
+	c := Change{Action: string(e.Action), Symbol: changes.Symbol(e), Name: changes.Name(e), Import: e.Importing}
 	for _, a := range e.Attributes {
 		c.Lines = append(c.Lines, changes.Attribute(a)...)
 	}

@@ -241,9 +241,9 @@ type Hole struct{ Address, Reason string }
 
 // Change is one entry.
 type Change struct {
-	Action, Symbol, Name, Type string
-	Import                     bool
-	Lines                      []changes.Line
+	Action, Symbol, Name string
+	Import               bool
+	Lines                []changes.Line
 }
 
 // Gates lists every gate that waits, over all repositories the user may read.

@@ -109,13 +109,3 @@ func Of(in Input) (Composition, error) {
 	c.Fallbacks = g.fallbacks(fallbacks)
 	return c, nil
 }
-
-// Group is the group a component is planned in.
-func (c Composition) Group(component string) (Group, bool) {
-	for _, g := range c.Groups {
-		if slices.Contains(g.Members, component) {
-			return g, true
-		}
-	}
-	return Group{}, false
-}

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -192,10 +193,10 @@ func TestAGroupStandsInTheFirstWaveAfterWhatItsMembersFollowOutside(t *testing.T
 	if diff := cmp.Diff([]Group{{ID: "net", Wave: 3, Capability: apply, Members: []string{"net", "app"}}}, got.Groups); diff != "" {
 		t.Error(diff)
 	}
-	if g, ok := got.Group("app"); !ok || g.ID != "net" {
+	if g, ok := groupOf(got, "app"); !ok || g.ID != "net" {
 		t.Errorf("app is in group %q, %v", g.ID, ok)
 	}
-	if _, ok := got.Group("web"); ok {
+	if _, ok := groupOf(got, "web"); ok {
 		t.Error("web is in a group")
 	}
 	in.WaveGates = true
@@ -257,4 +258,13 @@ func TestASelectionOfOtherComponentsIsRefused(t *testing.T) {
 	if _, err := Of(Input{Components: []*project.Component{}}); err != nil {
 		t.Errorf("nothing selected: %v", err)
 	}
+}
+
+// groupOf is the group a component is planned in.
+func groupOf(c Composition, component string) (Group, bool) {
+	i := slices.IndexFunc(c.Groups, func(g Group) bool { return slices.Contains(g.Members, component) })
+	if i < 0 {
+		return Group{}, false
+	}
+	return c.Groups[i], true
 }

@@ -139,7 +139,7 @@ func wavesAreInOrder(t *rapid.T, c Composition, byName map[string]*project.Compo
 	}
 	for name := range byName {
 		together := []string{name}
-		g, grouped := c.Group(name)
+		g, grouped := groupOf(c, name)
 		if grouped {
 			together = g.Members
 		}
@@ -183,7 +183,7 @@ func everyWouldBeMemberIsAccounted(t *rapid.T, c Composition, byName map[string]
 		for _, other := range byName {
 			read = read || slices.ContainsFunc(other.Reads(), func(r project.Read) bool { return r.Component == name })
 		}
-		_, grouped := c.Group(name)
+		_, grouped := groupOf(c, name)
 		want := 0
 		if could && read && !grouped {
 			want = 1
@@ -222,7 +222,7 @@ func whatNoPathLeavesIsOneGroup(t *rapid.T, in Input, c Composition, byName map[
 		if len(cluster) < 2 || leaves(cluster, byName) || waits(cluster, in, byName) {
 			continue
 		}
-		g, _ := c.Group(start)
+		g, _ := groupOf(c, start)
 		got := slices.Sorted(slices.Values(g.Members))
 		if diff := cmp.Diff(cluster, got); diff != "" {
 			t.Fatalf("%v could be one group: %s", cluster, diff)

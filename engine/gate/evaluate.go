@@ -30,7 +30,6 @@ type Query struct {
 
 // Refusal is an approval of the plan asked about that was not counted.
 type Refusal struct {
-	Record Record
 	Reason string // for people
 }
 
@@ -92,7 +91,7 @@ func (q Query) weigh(r *Record, d *Decision) {
 	reason := q.refuses(*r)
 	switch {
 	case same && reason != "":
-		d.Refusals = append(d.Refusals, Refusal{Record: *r, Reason: reason})
+		d.Refusals = append(d.Refusals, Refusal{Reason: reason})
 	case same && len(d.Unenforced) == 0 && d.Record == nil:
 		d.Satisfied, d.Record, d.ApprovedBy = true, r, []string{r.ResolvedBy}
 	case !same && reason == "" && d.Mismatch == nil:

@@ -5,7 +5,6 @@ package project
 type Config struct {
 	Terraform *Terraform // nil when not declared
 	File      string
-	Dir       string // directory of the file, relative to the workspace
 }
 
 // Terraform is the terraform block.

@@ -13,7 +13,7 @@ func ParseConfig(n *Node) (*Config, error) {
 		return nil, Problems{{Code: CodeConfigInvalid, Message: "the config is empty"}}
 	}
 	r := &reader{code: CodeConfigInvalid, file: n.File}
-	c := &Config{File: n.File, Dir: path.Dir(n.File)}
+	c := &Config{File: n.File}
 	if r.is(n, Object, "") {
 		r.nearTerraform(n)
 		c.Terraform = r.terraform(n.Get("terraform"))

@@ -21,7 +21,7 @@ func TestConfigOfTheSheetIsRead(t *testing.T) {
 	got := config(t, `{ "lexicons":["terraform"], "k8s":{"anything":[1]}, "release":null,
  "terraform": { "binary":"choudoufu", "callModuleType":"none", "compose":"off",
   "roots": { "net": {"dir":"./roots/net/","workspace":"prod","varFiles":["prod.tfvars","../x.tfvars"],"backendConfig":{"bucket":"b","port":80,"lock":true},"delete":"gated","estate":"e"} } } }`)
-	want := &Config{File: "chant.config.json", Dir: ".", Terraform: &Terraform{Binary: "choudoufu", CallModuleType: "none", Compose: "off",
+	want := &Config{File: "chant.config.json", Terraform: &Terraform{Binary: "choudoufu", CallModuleType: "none", Compose: "off",
 		Roots: map[string]Root{"net": {Name: "net", Dir: "roots/net", Workspace: "prod", VarFiles: []string{"prod.tfvars", "../x.tfvars"},
 			BackendConfig: map[string]string{"bucket": "b", "port": "80", "lock": "true"}, Delete: "gated", Estate: "e", File: "chant.config.json", Line: 3}}}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -96,12 +96,12 @@ func (c *Conn) changes(pulls []*gitea.PullRequest) []engine.Change {
 
 func (c *Conn) change(p *gitea.PullRequest) engine.Change {
 	change := engine.Change{
-		Repo: c.repo(p.Base.Repository), Number: int(p.Index), Title: p.Title,
+		Repo: c.repo(p.Base.Repository), Number: int(p.Index),
 		BaseBranch: p.Base.Ref, Author: actor(p.Poster), Draft: p.Draft, State: engine.Open,
 		Fork: foreign(p.Base, p.Head),
 	}
 	if p.Head != nil {
-		change.Head, change.HeadBranch = p.Head.Sha, p.Head.Name
+		change.Head = p.Head.Sha
 	}
 	switch {
 	case p.HasMerged:

@@ -27,7 +27,7 @@ func (c *Conn) Reviews(ctx context.Context, repo engine.Repo, number int) ([]for
 			continue
 		}
 		reviews = append(reviews, forges.ReviewVerdict{
-			ID: r.ID, Author: actor(r.Reviewer), State: state, Commit: r.CommitID, At: r.Submitted,
+			Author: actor(r.Reviewer), State: state, Commit: r.CommitID,
 		})
 	}
 	return reviews, nil

@@ -87,8 +87,8 @@ func (c *Conn) changes(ctx context.Context, what, path string, query url.Values)
 func (c *Conn) change(p *gogithub.PullRequest) engine.Change {
 	base, head := p.GetBase(), p.GetHead()
 	change := engine.Change{
-		Repo: c.repo(base.GetRepo()), Number: p.GetNumber(), Title: p.GetTitle(),
-		Head: head.GetSHA(), HeadBranch: head.GetRef(), BaseBranch: base.GetRef(),
+		Repo: c.repo(base.GetRepo()), Number: p.GetNumber(),
+		Head: head.GetSHA(), BaseBranch: base.GetRef(),
 		Author: actor(p.User), FirstTimer: firstTimer(p.GetAuthorAssociation()), Draft: p.GetDraft(), State: engine.Open,
 		// The head repository is null once it was deleted; only a fork's can be.
 		Fork: head.Repo == nil || head.GetRepo().GetID() != base.GetRepo().GetID(),

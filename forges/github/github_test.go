@@ -75,7 +75,7 @@ func TestAChangeIsReadAsItStands(t *testing.T) {
 	p := w.pull(t, "topic")
 	got := must(w.forge.Change(t.Context(), w.key, p.Number))(t)
 	want := engine.Change{
-		Repo: w.key, Number: 1, Title: "Change topic", Head: p.Head(), HeadBranch: "topic",
+		Repo: w.key, Number: 1, Head: p.Head(),
 		BaseBranch: "main", State: engine.Open,
 		Author: engine.Actor{ID: w.alice.ID, Login: "alice"},
 	}

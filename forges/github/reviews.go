@@ -25,8 +25,8 @@ func (c *Conn) Reviews(ctx context.Context, repo engine.Repo, number int) ([]for
 	var reviews []forges.ReviewVerdict
 	for _, r := range raw {
 		reviews = append(reviews, forges.ReviewVerdict{
-			ID: r.ID, Author: actor(r.User), State: forges.ReviewState(strings.ToUpper(r.State)),
-			Commit: r.CommitID, At: r.SubmittedAt.Time,
+			Author: actor(r.User), State: forges.ReviewState(strings.ToUpper(r.State)),
+			Commit: r.CommitID,
 		})
 	}
 	return reviews, nil

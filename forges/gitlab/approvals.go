@@ -45,7 +45,7 @@ func (c *Conn) Reviews(ctx context.Context, repo engine.Repo, number int) ([]for
 	for _, by := range got.ApprovedBy {
 		if by != nil && by.User != nil && by.User.ID > 0 {
 			c.saw(by.User)
-			reviews = append(reviews, forges.ReviewVerdict{ID: by.User.ID, Author: actor(by.User), State: forges.Approved})
+			reviews = append(reviews, forges.ReviewVerdict{Author: actor(by.User), State: forges.Approved})
 		}
 	}
 	return reviews, nil

@@ -23,7 +23,6 @@ const (
 // What calls need beside the scope api, as GitLab names roles.
 const (
 	needsRead   = "the scope api and the role Reporter"
-	needsWrite  = "the scope api and the role Developer"
 	needsStatus = "the scope api and the role Developer, on a protected branch's pipeline the right to push or merge there"
 )
 

@@ -92,8 +92,8 @@ func (c *Conn) changes(repo engine.Repo, found []*gogitlab.BasicMergeRequest) []
 // change maps a merge request, from a list or alone.
 func (c *Conn) change(repo engine.Repo, mr *gogitlab.BasicMergeRequest) engine.Change {
 	change := engine.Change{
-		Repo: c.target(repo, mr), Number: int(mr.IID), Title: mr.Title,
-		Head: mr.SHA, HeadBranch: mr.SourceBranch, BaseBranch: mr.TargetBranch,
+		Repo: c.target(repo, mr), Number: int(mr.IID),
+		Head: mr.SHA, BaseBranch: mr.TargetBranch,
 		Author: actor(mr.Author), Draft: mr.Draft, State: engine.Open,
 		// A deleted fork leaves no source project.
 		Fork: mr.SourceProjectID != mr.TargetProjectID,

@@ -113,7 +113,7 @@ func (l *limiter) judge(resp *http.Response) (*forges.RateLimited, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limited := &forges.RateLimited{Until: l.until(wait, spent, limitHeader(resp.Header, "Reset")), Secondary: secondary || !primary}
+	limited := &forges.RateLimited{Until: l.until(wait, spent, limitHeader(resp.Header, "Reset"))}
 	l.limit = limited
 	answer := *limited
 	return &answer, nil

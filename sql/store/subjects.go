@@ -31,7 +31,6 @@ type SubjectState struct {
 	Subject
 	Generation, Settled int64
 	Open                bool
-	UpdatedAt           time.Time
 }
 
 // Subjects counts the facts about what settle works on, so that a fact which
@@ -112,6 +111,6 @@ func (s Subjects) ToSettle(ctx context.Context) ([]SubjectState, error) {
 func subject(row db.Subject) SubjectState {
 	return SubjectState{
 		Subject:    Subject{RepoKey: row.RepoKey, Kind: SubjectKind(row.Kind), Name: row.Name},
-		Generation: row.Generation, Settled: row.SettledGeneration, Open: row.Open, UpdatedAt: fromMillis(row.UpdatedAt),
+		Generation: row.Generation, Settled: row.SettledGeneration, Open: row.Open,
 	}
 }

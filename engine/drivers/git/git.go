@@ -62,12 +62,8 @@ type Commit struct {
 	Parent        string   // first parent, "" for a root
 	Parents       []string // all of them
 	Tree          string
-	AuthorTime    time.Time
 	CommitterTime time.Time
-	Author        Person
-	Committer     Person
 	CoAuthors     []Person // every Co-authored-by line of the message
-	Message       string
 }
 
 // TreeEntry is one entry of a tree.

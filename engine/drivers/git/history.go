@@ -123,9 +123,9 @@ func (c *Clone) Commit(ctx context.Context, rev string) (Commit, error) {
 }
 
 // logFields is the number of fields logFormat prints for a commit.
-const logFields = 10
+const logFields = 5
 
-const logFormat = "--format=tformat:%H%x00%P%x00%T%x00%at%x00%ct%x00%an%x00%ae%x00%cn%x00%ce%x00%B"
+const logFormat = "--format=tformat:%H%x00%P%x00%T%x00%ct%x00%B"
 
 // log lists commits reachable from tip and not from stop.
 func (c *Clone) log(ctx context.Context, args []string, stop, tip string) ([]Commit, error) {
@@ -158,17 +158,13 @@ func parseLog(out string) ([]Commit, error) {
 	}
 	commits := make([]Commit, 0, len(fields)/logFields)
 	for ; len(fields) > 0; fields = fields[logFields:] {
-		authored, authorErr := strconv.ParseInt(fields[3], 10, 64)
-		committed, committerErr := strconv.ParseInt(fields[4], 10, 64)
-		if err := errors.Join(authorErr, committerErr); err != nil {
-			return nil, fmt.Errorf("reading the times of commit %s: %w", fields[0], err)
+		committed, err := strconv.ParseInt(fields[3], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("reading the time of commit %s: %w", fields[0], err)
 		}
 		commit := Commit{
 			SHA: fields[0], Parents: strings.Fields(fields[1]), Tree: fields[2],
-			AuthorTime: time.Unix(authored, 0).UTC(), CommitterTime: time.Unix(committed, 0).UTC(),
-			Author:    Person{Name: fields[5], Email: fields[6]},
-			Committer: Person{Name: fields[7], Email: fields[8]},
-			CoAuthors: coAuthors(fields[9]), Message: fields[9],
+			CommitterTime: time.Unix(committed, 0).UTC(), CoAuthors: coAuthors(fields[4]),
 		}
 		if len(commit.Parents) > 0 {
 			commit.Parent = commit.Parents[0]

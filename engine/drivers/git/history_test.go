@@ -106,7 +106,7 @@ func TestFirstParentsLeavesOutMergedBranches(t *testing.T) {
 	}
 }
 
-func TestCommitsCarryEveryoneWhoWrote(t *testing.T) {
+func TestCommitsCarryEveryCoAuthor(t *testing.T) {
 	t.Parallel()
 	remote := gittest.Bare(t)
 	base := write(t, remote, "main", "a", "1")
@@ -119,20 +119,13 @@ func TestCommitsCarryEveryoneWhoWrote(t *testing.T) {
 	got := must[[]Commit](t)(c.Commits(t.Context(), base, head))
 	want := []Commit{{
 		SHA: head, Parent: base, Parents: []string{base}, Tree: gittest.Run(t, remote, "rev-parse", head+"^{tree}"),
-		AuthorTime: time.Unix(1_700_000_500, 0).UTC(), CommitterTime: time.Unix(1_700_000_500, 0).UTC(),
-		Author:    Person{"Älice", "alice@example.com"},
-		Committer: Person{"GitHub", "noreply@github.com"},
+		CommitterTime: time.Unix(1_700_000_500, 0).UTC(),
 		CoAuthors: []Person{
 			{"Bob", "1+bob@users.noreply.github.com"},
 			{"Carol", "carol@example.com"},
 			{"no address", ""},
 		},
-		Message: "add b\n\nCo-authored-by: Bob <1+bob@users.noreply.github.com>\n\nmore text\nco-AUTHORED-by:Carol<carol@example.com>\nCo-authored-by: no address\n",
 	}}
-	for i := range got {
-		got[i].Message = trimmed(got[i].Message)
-	}
-	want[0].Message = trimmed(want[0].Message)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -250,14 +250,14 @@ func (grp *group) describe(p *engine.PlannedGroup, plan digest.Value, all []*sur
 	}
 	byName := map[string]digest.Value{}
 	for i, m := range grp.members {
-		byName[m.Target.Member] = own[i].Plan
+		byName[m.Target.Member] = own[i]
 	}
 	if p.Digest, err = plans.GroupDigest(grp.t.Group, byName); err != nil {
 		return engine.Tell(err)
 	}
 	grp.hides = grp.hidden(all)
 	for i, m := range grp.members {
-		planned, err := m.describe(grp.g.d, own[i].Plan, p, grp.hides[m.Target.Member])
+		planned, err := m.describe(grp.g.d, own[i], p, grp.hides[m.Target.Member])
 		if err != nil {
 			return engine.Tell(fmt.Errorf("reading the plan of root %s: %w", m.w.t.Root.Name, err))
 		}
@@ -309,11 +309,8 @@ func (m *member) describe(d *Driver, plan digest.Value, p *engine.PlannedGroup, 
 			planned.Changes = append(planned.Changes, engine.PlannedChange{Address: e.Address, Action: e.Action})
 		}
 	}
-	outputs := plans.Outputs(plan)
-	for _, name := range plan.Get("output_changes").Keys() {
-		if !slices.Equal(outputs[name].Actions, []string{string(changeset.NoOp)}) {
-			planned.Changes = append(planned.Changes, engine.PlannedChange{Address: states.OutputAddress(name), Action: changeset.Update})
-		}
+	for _, name := range plans.ChangedOutputs(plan) {
+		planned.Changes = append(planned.Changes, engine.PlannedChange{Address: states.OutputAddress(name), Action: changeset.Update})
 	}
 	return planned, nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/chant-bot/chant/engine/digest"
 	"github.com/chant-bot/chant/engine/drivers/exec"
 	"github.com/chant-bot/chant/engine/drivers/terraform/testprovider"
-	plans "github.com/chant-bot/chant/engine/plans/terraform"
 	"github.com/chant-bot/chant/engine/project"
 )
 
@@ -329,8 +328,8 @@ func shownOutputs(d *Driver, p engine.Planned) (map[string]string, error) {
 		return nil, err
 	}
 	outputs := map[string]string{}
-	for name, change := range plans.Outputs(v) {
-		outputs[name] = text(change.After)
+	for _, name := range v.Get("output_changes").Keys() {
+		outputs[name] = text(v.Get("output_changes").Get(name).Get("after"))
 	}
 	return outputs, nil
 }

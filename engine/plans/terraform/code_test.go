@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,15 +83,15 @@ func TestAnotherProviderConfigurationHasAnotherDigest(t *testing.T) {
 
 func TestOutputs(t *testing.T) {
 	t.Parallel()
-	got := terraform.Outputs(decode(t, string(readFile(t, "rawplan-01-terraform-1.11.4.show.json"))))
-	want := map[string]terraform.OutputChange{
-		"o": {Actions: []string{"update"}, Before: digest.StringOf("same"), Unknown: true},
-		"s": {Actions: []string{"update"}, Before: digest.StringOf("s1"), After: digest.StringOf("s2"), Sensitive: true},
-	}
+	got := terraform.ChangedOutputs(decode(t, string(readFile(t, "rawplan-01-terraform-1.11.4.show.json"))))
+	want := []string{"o", "s"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outputs (-want +got):\n%s", diff)
 	}
-	if got := terraform.Outputs(decode(t, `{}`)); len(got) != 0 {
+	if got := terraform.ChangedOutputs(decode(t, `{"output_changes":{"a":{"actions":["no-op"]},"b":{"actions":["delete"]},"c":{}}}`)); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("changed outputs are %v", got)
+	}
+	if got := terraform.ChangedOutputs(decode(t, `{}`)); len(got) != 0 {
 		t.Errorf("outputs of an empty plan are %v", got)
 	}
 }

@@ -10,20 +10,14 @@ import (
 	"github.com/chant-bot/chant/engine/plans/terraform/states"
 )
 
-// MemberPlan is one member's plan, taken out of a group's.
-type MemberPlan struct {
-	ID   string // of its module call
-	Plan digest.Value
-}
-
 // GroupPlans takes the plan of a root that calls each member as a module apart:
 // each member's own plan, with its own addresses, in the order of ids (pr-loop
 // decision 9). A change that is no member's is an error: it would be shown to
 // nobody.
-func GroupPlans(plan digest.Value, ids []string) ([]MemberPlan, error) {
-	plans := make([]MemberPlan, len(ids))
+func GroupPlans(plan digest.Value, ids []string) ([]digest.Value, error) {
+	plans := make([]digest.Value, len(ids))
 	for i, id := range ids {
-		plans[i] = MemberPlan{ID: id, Plan: memberPlan(plan, id)}
+		plans[i] = memberPlan(plan, id)
 	}
 	for _, key := range groupLists {
 		whole, err := array(plan, key.list)

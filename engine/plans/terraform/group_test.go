@@ -50,11 +50,11 @@ func TestAGroupsPlanIsTakenApartIntoEachMembersOwn(t *testing.T) {
 		"configuration":{"provider_config":{"aws":{"name":"aws","alias":"ten"}},"root_module":{"resources":[]}}}`,
 	}
 	for i := range want {
-		if diff := cmp.Diff(groupJSON(t, want[i]).String(), got[i].Plan.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", got[i].ID, diff)
+		if diff := cmp.Diff(groupJSON(t, want[i]).String(), got[i].String()); diff != "" {
+			t.Errorf("plan %d (-want +got):\n%s", i, diff)
 		}
 	}
-	if Unchanged(got[0].Plan) || Unchanged(got[1].Plan) {
+	if Unchanged(got[0]) || Unchanged(got[1]) {
 		t.Error("a create, and a resource that moved, are no changes")
 	}
 }

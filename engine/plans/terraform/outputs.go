@@ -2,33 +2,14 @@ package terraform
 
 import "github.com/chant-bot/chant/engine/digest"
 
-// OutputChange is one item of output_changes. Before and After are complete, a
-// sensitive output's too: show neither when Sensitive is set.
-type OutputChange struct {
-	Actions       []string
-	Before, After digest.Value
-	Unknown       bool // some part of After is known only after apply
-	Sensitive     bool // some part of either side is marked
-}
-
-// Outputs are the plan's output changes by name; unchanged ones are no-op
-// items. Empty when the plan has none.
-func Outputs(plan digest.Value) map[string]OutputChange {
+// ChangedOutputs are the names of the outputs that a plan changes, in its order.
+func ChangedOutputs(plan digest.Value) []string {
 	changes := plan.Get("output_changes")
-	outputs := make(map[string]OutputChange, changes.Len())
+	var names []string
 	for i, name := range changes.Keys() {
-		change := changes.At(i)
-		output := OutputChange{
-			Before: change.Get("before"), After: change.Get("after"),
-			Unknown:   hasTrue(change.Get("after_unknown")),
-			Sensitive: hides(change.Get("before_sensitive")) || hides(change.Get("after_sensitive")),
+		if action, _ := changes.At(i).Get("actions").At(0).Text(); action != "no-op" {
+			names = append(names, name)
 		}
-		actions := change.Get("actions")
-		for j := range actions.Len() {
-			action, _ := actions.At(j).Text()
-			output.Actions = append(output.Actions, action)
-		}
-		outputs[name] = output
 	}
-	return outputs
+	return names
 }

@@ -227,7 +227,7 @@ func FuzzPart(f *testing.F) {
 			return
 		}
 		if _, err := terraform.Code(plan); err == nil {
-			terraform.Outputs(plan)
+			terraform.ChangedOutputs(plan)
 		}
 		part, err := terraform.Part("m", plan, terraform.Options{})
 		if err != nil {
