@@ -133,10 +133,3 @@ func TestCommitsCarryEveryCoAuthor(t *testing.T) {
 		t.Errorf("an empty range has commits: %v", none)
 	}
 }
-
-func trimmed(s string) string {
-	for len(s) > 0 && s[len(s)-1] == '\n' {
-		s = s[:len(s)-1]
-	}
-	return s
-}
