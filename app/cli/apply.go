@@ -22,7 +22,7 @@ type ApplyOptions struct {
 
 	Green         bool   `help:"Apply the green commit checked out, under the approvals of the merges it carries. pr-apply cannot do without it yet; ci run apply implies it."`
 	Base          string `env:"BASE_SHA" placeholder:"REF" help:"Commit the change is measured from when nothing was applied yet. Default: the green commit before, else the parent."`
-	Head          string `env:"GREEN_SHA" placeholder:"REF" help:"Commit to apply. Default: HEAD."`
+	Head          string `env:"GREEN_SHA" placeholder:"REF" help:"Commit to apply. Default: the one checked out; of ci run apply the newest green one."`
 	WaveGate      string `placeholder:"GATE" help:"Plan each wave after the first again when it is reached, and have one that is not covered then wait at GATE-wave-2 and so on, as the env's waveGate has."`
 	Wave          int    `placeholder:"N" help:"Apply this wave only, from 1, after the runs of the waves before it. Needs --resume, which hands on what was approved."`
 	RequireReview bool   `help:"Count no approval of somebody who wrote a pull request that the commit carries. Needs --forge."`

@@ -22,28 +22,26 @@ import (
 type ActOptions struct {
 	Op       string `arg:"" optional:"" help:"Op of the gate, such as pr-12 or green-1a2b3c4d5e6f."`
 	Gate     string `arg:"" optional:"" help:"Gate, such as pr-apply."`
-	Env      string `placeholder:"ENV" help:"Environment of the gate."`
 	Member   string `placeholder:"MEMBER" help:"Workspace member the op belongs to. Default: the one its name ends in."`
 	Approver string `placeholder:"WHO" help:"Who acts, such as github:alice. Default: the job's actor, else USER; without either it is required."`
 	Actor    string `placeholder:"WHO" help:"The same; --approver wins."`
 	URL      string `name:"url" placeholder:"URL" help:"Address that explains the act. Default: the pull request whose job this is."`
 	Note     string `placeholder:"TEXT" help:"Words to keep with the act."`
-	Forge    string `placeholder:"FORGE" help:"Forge to read the approver's permission from: github, gitlab or forgejo."`
 }
 
 // act is the part of a gate's line both acts share.
-func (h *Host) act(o ActOptions) (gate.Act, error) {
+func (h *Host) act(o ActOptions, env, forge string) (gate.Act, error) {
 	if o.Op == "" || o.Gate == "" {
 		return gate.Act{}, errors.New("name the op and the gate, as in: chant approve pr-12 pr-apply --plan <digest>")
 	}
-	a := gate.Act{Op: o.Op, Gate: o.Gate, Env: o.Env, By: o.Approver, Note: o.Note, URL: o.URL, Origin: "cli"}
+	a := gate.Act{Op: o.Op, Gate: o.Gate, Env: env, By: o.Approver, Note: o.Note, URL: o.URL, Origin: "cli"}
 	if a.By == "" {
 		a.By = o.Actor
 	}
 	if strings.ContainsAny(a.By, "<>") {
 		return a, fmt.Errorf("--approver: %q is no account; name yours in place of <you>, such as github:alice", a.By)
 	}
-	j, err := h.job(o.Forge)
+	j, err := h.job(forge)
 	if err != nil {
 		return a, err
 	}
@@ -103,6 +101,8 @@ func ends(op, member string) bool {
 type ApproveOptions struct {
 	ActOptions
 
+	Env             string   `placeholder:"ENV" help:"Environment of the gate. Default: that of the plan which waits there, else the only one that declares the gate."`
+	Forge           string   `placeholder:"FORGE" help:"Forge to ask whether the approval would count, and to refuse it here if not: github, gitlab or forgejo. Without it only the gate tells, later."`
 	Plan            string   `placeholder:"DIGEST" help:"Full digest of the plan approved. Default: the one that waits at the gate."`
 	From            string   `placeholder:"DIR" default:".chant/pr" help:"Report directory of the plan approved, such as the plan job's artifact: what was shown is recorded with the approval."`
 	Role            []string `placeholder:"ROLE" help:"Role the approver claims. May be repeated."`
@@ -115,7 +115,7 @@ func Approve(ctx context.Context, h *Host, o ApproveOptions) error {
 	if err := checkForge(o.Forge); err != nil {
 		return err
 	}
-	act, err := h.act(o.ActOptions)
+	act, err := h.act(o.ActOptions, o.Env, o.Forge)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,12 @@ func (h *Host) shown(dir string) (*changeset.Document, usecase.Shown, error) {
 }
 
 // RevokeOptions are those of `chant revoke` (decision 6).
-type RevokeOptions struct{ ActOptions }
+type RevokeOptions struct {
+	ActOptions
+
+	Env   string `placeholder:"ENV" help:"Environment of the gate. Default: every one."`
+	Forge string `placeholder:"FORGE" help:"Forge whose account revokes: github, gitlab or forgejo. Default: as the job's variables tell, else github."`
+}
 
 // Revoke takes back every approval of a gate, for good. Without an env it does
 // so in every env.
@@ -203,7 +208,7 @@ func Revoke(ctx context.Context, h *Host, o RevokeOptions) error {
 	if err := checkForge(o.Forge); err != nil {
 		return err
 	}
-	act, err := h.act(o.ActOptions)
+	act, err := h.act(o.ActOptions, o.Env, o.Forge)
 	if err != nil {
 		return err
 	}

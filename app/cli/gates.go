@@ -60,7 +60,11 @@ func Gates(ctx context.Context, h *Host, o GatesOptions) error {
 		return h.json(all)
 	}
 	for _, g := range all.Gates {
-		h.sayf("%s %s%s: %s", g.Op, g.Gate, inEnv(g.Env), g.Description)
+		what := g.Op + " " + g.Gate + inEnv(g.Env)
+		if g.Description != "" {
+			what += ": " + g.Description
+		}
+		h.sayf("%s", what)
 		h.sayf("  plan %s, waits since %s, until %s", g.Digest, g.Since, g.ExpiresAt)
 		h.sayf("  %s", g.Approve)
 	}

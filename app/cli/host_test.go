@@ -185,7 +185,7 @@ func TestWhoActsIsNamedAsReviewsNameThem(t *testing.T) {
 func TestNobodyActsUnderNoName(t *testing.T) {
 	t.Parallel()
 	h, _, _ := host("USER=", "HOME=/root")
-	if _, err := h.act(ActOptions{Op: "pr-1", Gate: "pr-apply"}); CodeOf(err) != Failed || !strings.Contains(err.Error(), "--approver") {
+	if _, err := h.act(ActOptions{Op: "pr-1", Gate: "pr-apply"}, "", ""); CodeOf(err) != Failed || !strings.Contains(err.Error(), "--approver") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -194,7 +194,7 @@ func TestNobodyActsUnderNoName(t *testing.T) {
 func TestAPlaceholderIsNobody(t *testing.T) {
 	t.Parallel()
 	h, _, _ := host()
-	if _, err := h.act(ActOptions{Op: "pr-1", Gate: "pr-apply", Approver: "<you>"}); err == nil || !strings.Contains(err.Error(), "in place of <you>") {
+	if _, err := h.act(ActOptions{Op: "pr-1", Gate: "pr-apply", Approver: "<you>"}, "", ""); err == nil || !strings.Contains(err.Error(), "in place of <you>") {
 		t.Errorf("got %v", err)
 	}
 }

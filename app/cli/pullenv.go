@@ -19,7 +19,7 @@ type PullEnvOptions struct {
 	PR          int    `name:"pr" env:"PR_NUMBER" placeholder:"N" required:"" help:"Number of the pull request. Its environment is pr-N."`
 	Base        string `env:"BASE_SHA" placeholder:"REF" help:"Target branch's commit the pull request merges into. With --destroy HEAD will do."`
 	Head        string `placeholder:"REF" help:"Head of the pull request. Default: HEAD, or in a job on the forge's own merge commit the head that was merged."`
-	Destroy     bool   `help:"Destroy everything the environment has, from the commits that made it."`
+	Destroy     bool   `help:"Destroy everything the environment has, from the commits that made it. Nothing does so by itself when the pull request is closed: have a job of the pipeline do it."`
 	Credentials string `env:"CHANT_PR_ENV_CREDENTIALS" placeholder:"FILE" help:"File of KEY=VALUE lines: the environment's own credentials, and the only variables its code is given."`
 	Member      string `placeholder:"MEMBER" help:"Workspace member; it must be the one the working directory is in."`
 	Forge       string `placeholder:"FORGE" help:"Forge to ask whether the pull request is open and no fork's: github, gitlab or forgejo."`

@@ -46,13 +46,13 @@ func Record(ctx context.Context, h *Host, o RecordOptions) error {
 	if err != nil {
 		return err
 	}
-	if c.site.Forge == nil {
-		h.warnf("no forge was given, so which pull request made a merge cannot be told, and no approval counts for it; from the next one on add --forge, and a token in CHANT_FORGE_TOKEN")
-	}
 	written, err := stage.Record(ctx, usecase.RecordInput{
 		Site: c.site, Branch: where.branch, Tip: tip, Plans: usecase.NoPlans{},
 		Env: where.env, Since: since, Progress: h.progress,
 	})
+	if c.site.Forge == nil && len(written) > 0 {
+		h.warnf("no forge was given, so which pull request made a merge cannot be told, and no approval counts for it; from the next one on add --forge, and a token in CHANT_FORGE_TOKEN")
+	}
 	if printed := h.printRecords(o.JSON, written); printed != nil && err == nil {
 		return printed
 	}

@@ -49,7 +49,7 @@ type ledgerCmd struct {
 // ledgerAcceptCmd accepts in the checkout it runs in, or in the clone of a
 // server.
 type ledgerAcceptCmd struct {
-	Config     string `help:"Configuration of a server: accept in its clone instead of this checkout." placeholder:"FILE" type:"existingfile" and:"server"`
+	Config     string `help:"Configuration of a server: accept in its clone instead of this checkout. Each server has a clone of its own." placeholder:"FILE" type:"existingfile" and:"server"`
 	Repository string `help:"Repository of the server to accept the ledger of." placeholder:"OWNER/NAME" and:"server"`
 }
 

@@ -229,7 +229,7 @@ func (r Refused) explainSystem() (what, next string) {
 	case HolderAlive:
 		return "Not unlocked: the holder " + Inline(r.Holder) + " still renews its lease.", "Wait for it, or stop it where it runs."
 	case LedgerUnusable:
-		return "Nothing was recorded: the ledger branch " + Inline("chant/lifecycle") + " cannot be used as it is.", "An operator looks at it with " + Inline("chant doctor") + "; once it is right, " + Inline("chant ledger accept") + " takes it."
+		return "Nothing was recorded: the ledger branch " + Inline("chant/lifecycle") + " cannot be used as it is.", "An operator finds out why: somebody pushed over it, or put it back. Once it is right, " + Inline("chant ledger accept") + " takes it; docs/operations.md says how."
 	case Declaration:
 		return "Not planned: the declaration is not valid.", "Correct it and push."
 	case Unenforced:
