@@ -229,7 +229,6 @@ type GitAccess interface {
 
 // Forge is one connection: everything of one instance under one credential.
 type Forge interface { //nolint:interfacebloat // the sum of the small ones above
-	Instance() engine.Instance
 	Changes
 	Repos
 	Reviews
