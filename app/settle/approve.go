@@ -211,8 +211,10 @@ func (c *Commander) acceptedReply(comment forges.Comment, cmd command.Command, g
 func (at place) pick(cmd command.Command) (*gateAt, *note.Refused) {
 	if at.change.Number > 0 && at.change.State != engine.Open {
 		if n, _, ok := project.PullOf(cmd.Op); ok && n == at.change.Number {
-			r := at.line(note.MergedAlready)
-			return nil, r
+			if at.change.State == engine.Closed {
+				return nil, &note.Refused{Kind: note.NotOpen}
+			}
+			return nil, at.line(note.MergedAlready)
 		}
 	}
 	var named, matching []*gateAt
@@ -237,9 +239,7 @@ func (at place) pick(cmd command.Command) (*gateAt, *note.Refused) {
 		return nil, r
 	case len(matching) > 1:
 		// Two environments plan alike: an approval is of one of them.
-		r := place{gates: deref(matching)}.line(note.NoDigest)
-		r.Detail = "more than one gate waits for this digest; name the op and the gate"
-		return nil, r
+		return nil, place{gates: deref(matching)}.line(note.Ambiguous)
 	}
 	return matching[0], nil
 }

@@ -260,7 +260,7 @@ func (c *Commander) plan(ctx context.Context, site *usecase.Site, comment forges
 		return answer{}, err
 	}
 	if change.State != engine.Open {
-		return refusal(note.MergedAlready, note.Refused{}), nil
+		return refusal(note.NotOpen, note.Refused{}), nil
 	}
 	if never, err := c.neverPlanned(ctx, site, change); err != nil {
 		return answer{}, err

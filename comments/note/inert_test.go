@@ -311,7 +311,7 @@ func TestLongNamesAreShortenedAndSayHowLongTheyAre(t *testing.T) {
 	}
 }
 
-var kinds = []Kind{OlderPlan, UnknownPlan, NoDigest, NothingWaits, NoReview, WroteChange, AuthorsUnknown, NotRecorded, NoPermission, NotAdministrator,
+var kinds = []Kind{OlderPlan, UnknownPlan, NoDigest, Ambiguous, NotOpen, NothingWaits, NoReview, WroteChange, AuthorsUnknown, NotRecorded, NoPermission, NotAdministrator,
 	NotAnApprover, Bot, Edited, Revoked, RevokedByHand, NotRun, PlanMoved, TargetMoved, LeaseHeld, NoSuchGroup, GroupsUnreadable, HolderAlive, LedgerUnusable, Declaration, Unenforced,
 	MergedAlready, NotGreenYet, ForkNeedsHead, ForksNever, ClockAhead, Internal}
 
@@ -331,4 +331,11 @@ func TestEveryRefusalSaysWhatWhyAndWhatToDo(t *testing.T) {
 		seen[body] = k
 	}
 	golden(t, "refusals", all.String())
+	// Where no gate waits nothing is named, and nothing leads up to a line to copy.
+	for _, k := range []Kind{NothingWaits, MergedAlready, NotOpen, Edited, Unenforced} {
+		body := Refusal(Refused{Kind: k, Names: []string{"dana"}})
+		if strings.Contains(body, "``") || strings.HasSuffix(strings.TrimSpace(body), ":") {
+			t.Errorf("%s without a gate reads\n%s", k, body)
+		}
+	}
 }

@@ -18,6 +18,8 @@ const (
 	OlderPlan        Kind = "older-plan"        // the digest of an earlier plan
 	UnknownPlan      Kind = "unknown-plan"      // a full digest no plan here has
 	NoDigest         Kind = "no-digest"         // none, or a shortened one
+	Ambiguous        Kind = "ambiguous"         // the digest of more than one gate that waits
+	NotOpen          Kind = "not-open"          // the pull request is merged or closed, and this takes an open one
 	NothingWaits     Kind = "nothing-waits"     // no gate of that name waits, or nothing is to apply
 	NoReview         Kind = "no-review"         // no standing approving review
 	WroteChange      Kind = "wrote-change"      // the approver wrote the change
@@ -140,7 +142,7 @@ func (p Problem) bullet() string {
 // line is the one to copy, for the kinds whose next step is a command.
 func (r Refused) line() string {
 	switch r.Kind {
-	case OlderPlan, UnknownPlan, NoDigest, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, RevokedByHand, NoReview, ClockAhead:
+	case OlderPlan, UnknownPlan, NoDigest, Ambiguous, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, RevokedByHand, NoReview, ClockAhead:
 		return ApproveLine(r.Op, r.Gate, r.Now)
 	case ForkNeedsHead:
 		return "chant plan " + r.Head
@@ -162,9 +164,19 @@ func (r Refused) explain() (what, next string) {
 		return "Not counted: no plan here has the digest " + shortDigest(r.Given.Short()) + "; " + now + ".", "If that is the one you mean, comment:"
 	case NoDigest:
 		return "Not counted: an approval names the full digest of the plan it approves. A short one can be matched on purpose.", "Read the plan, and if it is right, comment:"
+	case Ambiguous:
+		return "Not counted: more than one gate waits for this digest, and an approval is of one of them.", "Name the op and the gate. For the first of them, comment:"
+	case NotOpen:
+		return "Not done: this pull request is not open.", "What a merge brings is planned again by itself once it is green. One that was closed has to be reopened first."
 	case NothingWaits:
+		if r.Op == "" {
+			return "Nothing to do: no approval is waited for here.", Inline("chant explain") + " says where it stands."
+		}
 		return "Nothing to do: no approval is waited for at " + Inline(strings.TrimSpace(r.Op+" "+r.Gate)) + ".", "The note above says where this pull request stands."
 	case MergedAlready:
+		if r.Op == "" {
+			return "Not counted: this pull request is merged, and no approval is waited for now.", Inline("chant explain") + " says where it stands."
+		}
 		return "Not counted: this pull request is merged. What applies now is decided at " + Inline(r.Op) + ".", "If the plan there is right, comment:"
 	case PlanMoved:
 		return "Nothing was applied: the plan changed after review. Approved " + shortDigest(r.Given.Short()) + "; " + now + ".", "Read the new plan, and if it is right, comment:"
@@ -197,7 +209,11 @@ func (r Refused) explainPerson() (what, next string) {
 	case Bot:
 		return "Not counted: an approval comes from a person, by hand. Bots and apps cannot approve.", "Ask a person to comment."
 	case Edited:
-		return "Not counted: the comment was edited or deleted before it was read.", "Write a new comment:"
+		next = "Write a new comment."
+		if r.line() != "" {
+			next = "Write a new comment:"
+		}
+		return "Not counted: the comment was edited or deleted before it was read.", next
 	case Revoked:
 		return "Not counted: the comment is older than the last revocation at this gate.", "If the plan is right after all, write a new comment:"
 	case RevokedByHand:
