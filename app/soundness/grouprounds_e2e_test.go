@@ -3,6 +3,8 @@
 package soundness_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,5 +61,47 @@ func TestAGroupOfARoundWhoseServerIsKilledEndsOnce(t *testing.T) {
 				t.Errorf("it asks once more:\n%s", note)
 			}
 		})
+	}
+}
+
+// The database is gone while a round waits: the ledger has that it was asked for exactly
+// this plan, which the merge would cover by now, and it waits still (pr-loop §7.5).
+func TestARoundThatWasAskedIsAskedWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	p := grouped()
+	p.roots[1].tf, p.roots[1].vars = both, object{"from": readsFrom("net")["from"], "zone": readsFrom("dns")["from"]}
+	p.roots = append(p.roots, root{name: "dns", tf: plain("one")})
+	w := newWorld(t, p, settings{})
+	if err := os.WriteFile(w.StateFile("dns"), []byte(dnsState("here")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	pr := w.propose("two", map[string]string{"roots/net/main.tf": plain("two"), "roots/app/main.tf": both + "# two\n"})
+	w.approved(pr)
+	merge := w.merged(pr, "merge")
+	planned := w.tool.at(t, "show", "end")
+	w.green(merge)
+	planned.wait(w.ctx)
+	if err := os.WriteFile(w.StateFile("dns"), []byte(dnsState("there")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	planned.release()
+	w.awaitRound(pr, "pr-apply-round-2")
+	w.server.kill()
+	for _, file := range must(filepath.Glob(filepath.Join(w.Dir, "server", "chant.db*")))(t) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := w.tool.at(t, "plan", "start")
+	w.start()
+	w.green(merge)
+	again.wait(w.ctx)
+	again.release()
+	w.awaitStatus(merge, "chant/apply", "pending", "approval at pr-apply-round-2")
+	w.holds("net", "")
+	w.holds("app", "")
+	if n := w.tool.runs("apply"); n != 0 {
+		t.Errorf("terraform applied %d times", n)
 	}
 }

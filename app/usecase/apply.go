@@ -312,6 +312,9 @@ func (st *Stage) decideCover(ctx context.Context, in ApplyInput, t Target, a *Ap
 		covered = a.allowed(a.Set)
 	}
 	if !a.gated() {
+		if err := a.heldByLedger(snap, covered); err != nil {
+			return err
+		}
 		covered = uncoverMoved(covered, a.moved(nil))
 	}
 	a.Report.Green.Cover = coverRows(covered)
