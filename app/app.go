@@ -156,7 +156,7 @@ func (s *Server) wireJobs(where *sites, kept *facts.Facts, stage *usecase.Stage,
 		Retention: s.config.Deliveries.Retention.Std(),
 	}
 	j.Settler = &settle.Settler{
-		Stage: stage, Facts: kept, Next: j, Poster: &settle.Poster{Posts: kept, Log: s.log},
+		Stage: stage, Facts: kept, Next: j, Poster: &settle.Poster{Posts: kept, Warn: s.notTaken},
 		Pages: strings.TrimSuffix(s.config.ExternalURL, "/"), NotIsolated: notIsolated,
 	}
 	j.Commander = &settle.Commander{
@@ -238,4 +238,9 @@ func (s *Server) close(ctx context.Context) error {
 	err = errors.Join(err, s.inbox.Close(), s.jobs.Stop(ctx), s.db.Close())
 	s.lock.Unlock()
 	return err
+}
+
+// notTaken logs what the forge does not let us say.
+func (s *Server) notTaken(ctx context.Context, what string, err error) {
+	s.log.WarnContext(ctx, "the forge does not take it", "what", what, "error", err)
 }

@@ -55,7 +55,7 @@ func (h *Host) post(ctx context.Context, c *checkout, t target, pulls []int, out
 	if c.site.Forge == nil {
 		return
 	}
-	poster := &settle.Poster{Posts: noMemory{}}
+	poster := &settle.Poster{Posts: noMemory{}, Warn: func(_ context.Context, what string, err error) { h.warnf("%s: %v", what, err) }}
 	state, description := note.Status(out.report)
 	status := forges.Status{
 		Context: project.Context(stageOf(out.report), out.report.Member, out.report.Env, t.sharedBranch()),

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/chant-bot/chant/app/usecase"
@@ -39,8 +38,8 @@ type Posts interface {
 // Poster says things on a forge, each once.
 type Poster struct {
 	Posts Posts
-	// Log is told, once each, what the forge does not take; nil for nobody.
-	Log *slog.Logger
+	// Warn is told, once each, what the forge does not take; nil for nobody.
+	Warn func(ctx context.Context, what string, err error)
 }
 
 func hashOf(parts ...string) string {
@@ -68,8 +67,8 @@ func (p *Poster) keep(ctx context.Context, site *usecase.Site, target, what, has
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		post = Post{Hash: refused + hash, RemoteID: last.RemoteID}
-		if !strings.HasPrefix(last.Hash, refused) && p.Log != nil {
-			p.Log.WarnContext(ctx, "the forge does not take it", "what", what, "error", err)
+		if !strings.HasPrefix(last.Hash, refused) && p.Warn != nil {
+			p.Warn(ctx, what, err)
 		}
 	}
 	return p.Posts.SavePost(ctx, site.Repo, target, post)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -33,6 +34,7 @@ type world struct {
 //	forge check SHA NAME STATE CONCLUSION
 //	forge note N TEXT              wants a comment that contains TEXT
 //	forge status SHA CONTEXT STATE wants a status
+//	forge forbid METHOD PATH       answers such calls with 403 from now on
 func (all *fakes) command(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: forge verb ...")
@@ -64,6 +66,8 @@ func (all *fakes) command(ts *testscript.TestScript, neg bool, args []string) {
 	case "check":
 		_, err := w.repo.SetCheck(args[0], args[1], args[2], args[3])
 		ts.Check(err)
+	case "forbid":
+		w.forge.Faults.Fail(forgetest.Match{Method: args[0], Path: args[1]}, http.StatusForbidden, 0)
 	case "note":
 		number, err := strconv.Atoi(args[0])
 		ts.Check(err)

@@ -93,7 +93,8 @@ func typed(r request, resp *gitea.Response, err error) error {
 	case http.StatusForbidden:
 		return &forges.Forbidden{Call: r.what, Permission: r.needs}
 	case http.StatusUnauthorized:
-		return fmt.Errorf("%s: the server refused the token: %w", r.what, err)
+		// In brackets: what follows "token:" is hidden from people.
+		return fmt.Errorf("%s: the server refused the token (%w)", r.what, err)
 	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusMethodNotAllowed,
 		http.StatusRequestEntityTooLarge, http.StatusLocked:
 		return &forges.Rejected{Call: r.what, Message: err.Error()}
