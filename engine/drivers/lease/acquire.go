@@ -13,7 +13,7 @@ import (
 // Acquire takes a lease for ttl, DefaultTTL when not positive, MaxTTL at most. A live lease of
 // anyone else, or one that this process holds already, is *Held. Whether
 // another's lease is dead is judged by how long this Leases has seen it
-// unchanged, so a first sight never takes it over. A lease that the remote does
+// unchanged, so a first sight never takes it over. Who loses a race looks again. A lease that the remote does
 // not hold is not taken: ErrRace, ErrPushRejected or git.ErrUnreachable.
 func (l *Leases) Acquire(ctx context.Context, key, op string, ttl time.Duration) (*Lease, error) {
 	if ttl <= 0 {
@@ -29,6 +29,10 @@ func (l *Leases) Acquire(ctx context.Context, key, op string, ttl time.Duration)
 		return nil, &Held{Key: key, Op: op, Holder: l.holder}
 	}
 	x, err := l.acquire(ctx, key, op, ttl)
+	// Whoever was faster is seen to hold it as soon as its push has landed.
+	for deadline := time.Now().Add(racePatience); errors.Is(err, ErrRace) && time.Now().Before(deadline) && pause(ctx) == nil; {
+		x, err = l.acquire(ctx, key, op, ttl)
+	}
 	if err != nil {
 		l.unreserve(key)
 		return nil, err

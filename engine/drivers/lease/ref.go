@@ -100,6 +100,9 @@ func (l *Leases) landed(ctx context.Context, key, oid string) bool {
 // lockPatience is how long another git process's lock is waited out.
 const lockPatience = 2 * time.Second
 
+// racePatience is how long whoever lost a race looks for the lease of the other one.
+const racePatience = 10 * time.Second
+
 // move moves one ref and waits for a lock file that somebody else may be about
 // to remove.
 func (l *Leases) move(ctx context.Context, m git.Move) error {
@@ -108,12 +111,21 @@ func (l *Leases) move(ctx context.Context, m git.Move) error {
 		if !errors.Is(err, git.ErrStaleLock) || time.Now().After(deadline) {
 			return err
 		}
-		timer := time.NewTimer(20*time.Millisecond + rand.N(60*time.Millisecond)) //nolint:gosec // spreads writers, guards nothing
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(err, context.Cause(ctx))
+		if ended := pause(ctx); ended != nil {
+			return errors.Join(err, ended)
 		}
+	}
+}
+
+// pause waits a moment, another one each time, or for the context to end, which is
+// the error.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(20*time.Millisecond + rand.N(60*time.Millisecond)) //nolint:gosec // spreads writers, guards nothing
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
