@@ -132,9 +132,9 @@ type Applier interface {
 	// Recover tells how an apply that this process did not see end went:
 	// found is false when none was started for the run directory.
 	Recover(ctx context.Context, p Planned) (out Outcome, found bool, err error)
-	// Keeps tells that the kept state of a member by that id is here: nothing of the
-	// member is planned then before it is where it belongs.
-	Keeps(member, id string) (bool, error)
+	// Keeps tells that the kept state by that id is here: nothing of its member is planned
+	// then before it is where it belongs.
+	Keeps(id string) (bool, error)
 }
 
 // OutputReader reads the outputs that stand now. A target that was never

@@ -73,7 +73,7 @@ var grouped = []mutant{
 	},
 	{
 		name: "kept state: its mark is not looked at", file: "app/usecase/keptmarks.go",
-		old: "return e.applier.Keeps(o.Members[0], o.ID)", new: "return true, nil", killers: "./app/usecase", run: "TestAKeptStateIsKnown",
+		old: "return e.applier.Keeps(o.ID)", new: "return true, nil", killers: "./app/usecase", run: "TestAKeptStateIsKnown",
 	},
 	{
 		name: "kept state: nobody else is told", file: "engine/drivers/terraform/errored.go",
@@ -81,7 +81,11 @@ var grouped = []mutant{
 	},
 	{
 		name: "kept state: its mark is gone though it is not stored", file: "engine/drivers/terraform/kept.go",
-		old: "if !pushed {", new: "if !pushed && !known {", killers: "./engine/drivers/terraform", run: "TestAKeptStateIsDealtWith",
+		old: "if !pushed || !belongs {", new: "if (!pushed || !belongs) && !known {", killers: "./engine/drivers/terraform", run: "TestAKeptStateIsDealtWith",
+	},
+	{
+		name: "kept state: it is stored wherever the code looks", file: "engine/drivers/terraform/kept.go",
+		old: "if !pushed || !belongs {", new: "if !pushed {", killers: "./engine/drivers/terraform", run: "TestAKeptStateIsOfOneRoot",
 	},
 	{
 		name: "kept state: what a killed command left is not looked for", file: "engine/drivers/terraform/kept.go",

@@ -63,7 +63,7 @@ func (e *groupEnds) keptHere(o record.OpenGroup) (bool, error) {
 	if !o.Kept {
 		return false, nil
 	}
-	return e.applier.Keeps(o.Members[0], o.ID)
+	return e.applier.Keeps(o.ID)
 }
 
 // keptElsewhere is what people are told of such a mark where the file is not.

@@ -70,7 +70,7 @@ func (*hostile) Recover(context.Context, engine.Planned) (engine.Outcome, bool, 
 	return engine.Outcome{}, false, errors.New("not asked for")
 }
 
-func (*hostile) Keeps(string, string) (bool, error) { return false, errors.New("not asked for") }
+func (*hostile) Keeps(string) (bool, error) { return false, errors.New("not asked for") }
 
 type noCredentials struct{}
 

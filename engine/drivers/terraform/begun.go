@@ -20,15 +20,15 @@ import (
 // the state that it leaves, and nobody come back to its run (soundness I12).
 type begun struct {
 	RunDir string `json:"runDir"`
-	State  string `json:"state"` // place of the root's state
+	State  string `json:"state"` // keptOf its place
 }
 
 // begunDir holds the notes.
 func (d *Driver) begunDir() string { return filepath.Join(d.cfg.StateDir, "begun") }
 
-func (d *Driver) begunFile(member, runDir string) string {
-	run := sha256.Sum256([]byte(runDir))
-	return filepath.Join(d.begunDir(), d.keptPrefix(member)+hex.EncodeToString(run[:8])+".json")
+func (d *Driver) begunFile(t engine.Target) string {
+	run := sha256.Sum256([]byte(t.RunDir))
+	return filepath.Join(d.begunDir(), d.keptPrefix(t)+hex.EncodeToString(run[:8])+".json")
 }
 
 // noteBegun notes the apply that is about to start.
@@ -39,13 +39,13 @@ func (w *workdir) noteBegun() error {
 	place, err := w.place()
 	var text []byte
 	if err == nil {
-		text, err = json.Marshal(begun{RunDir: w.t.RunDir, State: place})
+		text, err = json.Marshal(begun{RunDir: w.t.RunDir, State: w.d.keptOf(place)})
 	}
 	if err == nil {
 		err = os.MkdirAll(w.d.begunDir(), 0o700)
 	}
 	if err == nil {
-		err = writeDurably(w.d.begunFile(w.t.Member, w.t.RunDir), text)
+		err = writeDurably(w.d.begunFile(w.t), text)
 	}
 	if err != nil {
 		return fmt.Errorf("noting that the apply of root %s begins: %w", w.t.Root.Name, err)
@@ -57,7 +57,7 @@ func (w *workdir) noteBegun() error {
 // stays has the next plan look once more.
 func (d *Driver) seenToEnd(t engine.Target) {
 	if d.cfg.StateDir != "" {
-		_ = os.Remove(d.begunFile(t.Member, t.RunDir))
+		_ = os.Remove(d.begunFile(t))
 	}
 }
 
@@ -99,7 +99,7 @@ func (w *workdir) keepLeftBy(ctx context.Context, note, place string) error {
 	if err != nil {
 		return err
 	}
-	if b.State != place && !strings.HasPrefix(filepath.Base(note), w.d.keptPrefix(w.t.Member)) {
+	if b.State != w.d.keptOf(place) && !strings.HasPrefix(filepath.Base(note), w.d.keptPrefix(w.t)) {
 		return nil
 	}
 	if !isGone(b.RunDir) {
@@ -113,7 +113,7 @@ func (w *workdir) keepLeftBy(ctx context.Context, note, place string) error {
 		}
 		state, ran, err := errored(b.RunDir)
 		if err == nil && !state.IsAbsent() {
-			_, err = w.d.keepState(w.t.Member, ran.State, ran.keptAs(w.t.Keeper), state)
+			_, err = w.d.keepState(w.t, ran.State, ran.keptAs(w.t.Keeper), state)
 		}
 		if err != nil {
 			err = w.unkept(ctx, ran, err)

@@ -144,7 +144,7 @@ func (d *Driver) keepErrored(ctx context.Context, t engine.Target, printed bool,
 	kept := engine.KeptState{ID: ran.keptAs(t.Keeper), Member: t.Member, File: ran.file()}
 	var path string
 	if err == nil {
-		path, err = d.keepState(t.Member, ran.State, kept.ID, state)
+		path, err = d.keepState(t, ran.State, kept.ID, state)
 	}
 	if err == nil {
 		kept.File = path

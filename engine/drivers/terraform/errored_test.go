@@ -116,8 +116,8 @@ func TestAStateThatItsBackendDoesNotTakeIsKept(t *testing.T) {
 			if len(all.kept) != 1 || all.files[0] == "" || !strings.Contains(out.Error, "chant unlock "+all.kept[0]) {
 				t.Fatalf("others know of %v, and people are told %q", all.kept, out.Error)
 			}
-			here, err := d.Keeps(s.target.Member, all.kept[0])
-			if other, _ := d.Keeps(s.target.Member, "0123456789ab"); !here || other || err != nil {
+			here, err := d.Keeps(all.kept[0])
+			if other, _ := d.Keeps("0123456789ab"); !here || other || err != nil {
 				t.Errorf("it is here: %v, another one: %v, %v", here, other, err)
 			}
 			again := s.target
@@ -176,7 +176,7 @@ func TestAKeptStateIsDealtWithWhereOthersKnow(t *testing.T) {
 			s := newSite(t, map[string]string{"roots/net/main.tf": "terraform {\n  backend \"local\" {}\n}\n"})
 			s.target.Vars, s.target.Keeper = nil, &tt.all
 			d := s.driver()
-			if _, err := d.keepState(s.target.Member, "elsewhere", id, s.decode(tt.state)); err != nil {
+			if _, err := d.keepState(s.target, "local:"+s.target.Root.BackendConfig["path"], id, s.decode(tt.state)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := d.Plan(t.Context(), s.target, nil)
@@ -193,6 +193,50 @@ func TestAKeptStateIsDealtWithWhereOthersKnow(t *testing.T) {
 			got := [...]int{len(tt.all.kept), len(tt.all.stored), len(filesIn(t, d.keptDir())), len(asides)}
 			if want := [...]int{tt.kept, tt.stored, tt.files, tt.asides}; got != want {
 				t.Errorf("kept, stored, files and put aside are %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// A kept state is of one root: not of one in another project of the workspace that has its
+// name, nor of one in another environment, whose credentials lead elsewhere. And it is
+// stored where it belongs, or not at all: the code of a pull request says where it looks.
+func TestAKeptStateIsOfOneRoot(t *testing.T) {
+	t.Parallel()
+	const none = `{"serial":9,"lineage":"l","outputs":{},"resources":[]}`
+	const some = `{"serial":9,"lineage":"l","outputs":{},"resources":[{}]}`
+	for name, tt := range map[string]struct {
+		state, env, project, path string
+		refused                   bool
+	}{
+		"itself":                    {state: some, refused: true},
+		"in another project":        {state: some, project: "billing", path: "billing.tfstate"},
+		"in another environment":    {state: some, env: "staging"},
+		"its state is moved":        {state: some, path: "moved.tfstate", refused: true},
+		"its code looks elsewhere":  {state: none, path: "moved.tfstate", refused: true},
+		"it is moved to a project":  {state: some, project: "billing", refused: true},
+		"nothing was kept but that": {state: none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const code = "terraform {\n  backend \"local\" {}\n}\n"
+			s := newSite(t, map[string]string{"roots/net/main.tf": code, "billing/roots/net/main.tf": code})
+			all := &known{}
+			s.target.Vars, s.target.Keeper = nil, all
+			place := "local:" + s.target.Root.BackendConfig["path"]
+			if _, err := s.driver().keepState(s.target, place, "0123456789ab", s.decode(tt.state)); err != nil {
+				t.Fatal(err)
+			}
+			s.target.ProjectDir = filepath.Join(s.checkout, tt.project)
+			if tt.env == "" {
+				tt.env = "prod"
+			}
+			if tt.path != "" {
+				s.target.Root.BackendConfig = map[string]string{"path": filepath.Join(s.state, tt.path)}
+			}
+			d := s.driver(func(c *Config) { c.Scope = "repo " + tt.env })
+			if _, err := d.Plan(t.Context(), s.target, nil); (err != nil) != tt.refused || (len(all.kept) > 0) != tt.refused {
+				t.Errorf("planned: %v, want refused %v; others know of %v", err, tt.refused, all.kept)
 			}
 		})
 	}
@@ -270,7 +314,7 @@ func TestAKeptStateThatIsEncryptedIsNotTakenForOneWithoutResources(t *testing.T)
 	t.Parallel()
 	s := newSite(t, map[string]string{"roots/net/main.tf": netRoot})
 	d := s.driver()
-	kept, err := d.keepState(s.target.Member, "elsewhere", "", s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
+	kept, err := d.keepState(s.target, "elsewhere", "", s.decode(`{"serial":2,"lineage":"l","meta":{},"encrypted_data":"Wfn0","encryption_version":"v0"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

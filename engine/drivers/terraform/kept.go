@@ -22,13 +22,18 @@ import (
 // keptDir holds the states that an apply left and no backend took.
 func (d *Driver) keptDir() string { return filepath.Join(d.cfg.StateDir, "kept") }
 
-// keptPrefix begins the names of a member's files in it.
-func (d *Driver) keptPrefix(member string) string { return d.memberKey(member)[:16] + "-" }
+// keptPrefix begins the names of a member's files in it. Two projects of a workspace may
+// have members of one name.
+func (d *Driver) keptPrefix(t engine.Target) string {
+	project, _ := filepath.Rel(t.Worktree, t.ProjectDir) // an opened target has it
+	return d.memberKey(filepath.Join(project, t.Member))[:16] + "-"
+}
 
 // keptOf follows in their names, for the place that the state belongs in: a root that is
-// renamed has its state where it was.
-func keptOf(place string) string {
-	key := sha256.Sum256([]byte(place))
+// renamed has its state where it was. Where that is, credentials say too, and they are
+// those of an environment.
+func (d *Driver) keptOf(place string) string {
+	key := sha256.Sum256([]byte(d.cfg.Scope + "\x00" + place))
 	return hex.EncodeToString(key[:8]) + "-"
 }
 
@@ -54,32 +59,32 @@ func keptID(name string) string {
 // keepState saves a state that its backend did not take, for a person to look at. Nothing
 // of the member, nor of what has its place, is planned as long as it is there. Its id is ""
 // in a group.
-func (d *Driver) keepState(member, place, id string, state digest.Value) (path string, err error) {
-	what := fmt.Sprintf("%s-%s-%s", member, textIn(state, "lineage"), state.Get("serial"))
+func (d *Driver) keepState(t engine.Target, place, id string, state digest.Value) (path string, err error) {
+	what := fmt.Sprintf("%s-%s-%s", t.Member, textIn(state, "lineage"), state.Get("serial"))
 	if id != "" {
 		what += "." + id
 	}
-	path = filepath.Join(d.keptDir(), d.keptPrefix(member)+keptOf(place)+url.PathEscape(what+".tfstate"))
+	path = filepath.Join(d.keptDir(), d.keptPrefix(t)+d.keptOf(place)+url.PathEscape(what+".tfstate"))
 	if err = os.MkdirAll(d.keptDir(), 0o700); err == nil {
 		err = writeDurably(path, []byte(state.String()))
 	}
 	if err != nil {
-		return "", fmt.Errorf("keeping the state of %s: %w", member, err)
+		return "", fmt.Errorf("keeping the state of %s: %w", t.Member, err)
 	}
 	return path, nil
 }
 
 // Keeps implements engine.Applier.
-func (d *Driver) Keeps(member, id string) (bool, error) {
+func (d *Driver) Keeps(id string) (bool, error) {
 	entries, err := os.ReadDir(d.keptDir())
 	if d.cfg.StateDir == "" || errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("looking for kept states of %s: %w", member, err)
+		return false, fmt.Errorf("looking for kept states: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), d.keptPrefix(member)) && keptID(e.Name()) == id {
+		if keptID(e.Name()) == id {
 			return true, nil
 		}
 	}
@@ -115,7 +120,7 @@ func (grp *group) keep(m *member, part digest.Value, why error) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	path, err := d.keepState(m.Target.Member, place, "", part)
+	path, err := d.keepState(m.Target, place, "", part)
 	if err != nil {
 		return "", err
 	}
@@ -149,13 +154,14 @@ func (w *workdir) unpushed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own := w.d.keptPrefix(w.t.Member)
+	own, here := w.d.keptPrefix(w.t), w.d.keptOf(place)
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, own) && (len(name) < len(own) || !strings.HasPrefix(name[len(own):], keptOf(place))) {
+		belongs := len(name) > len(own) && strings.HasPrefix(name[len(own):], here)
+		if !belongs && !strings.HasPrefix(name, own) {
 			continue
 		}
-		if err := w.isDealtWith(ctx, filepath.Join(w.d.keptDir(), name)); err != nil {
+		if err := w.isDealtWith(ctx, filepath.Join(w.d.keptDir(), name), belongs); err != nil {
 			return err
 		}
 	}
@@ -163,7 +169,9 @@ func (w *workdir) unpushed(ctx context.Context) error {
 }
 
 // isDealtWith refuses a root as long as a kept state is neither where it belongs nor void.
-func (w *workdir) isDealtWith(ctx context.Context, path string) error {
+// One that belongs elsewhere is not looked for here: where a root keeps its state says code
+// that nobody approved yet.
+func (w *workdir) isDealtWith(ctx context.Context, path string, belongs bool) error {
 	id := keptID(path)
 	known := id != "" && w.t.Keeper != nil
 	if known {
@@ -179,7 +187,7 @@ func (w *workdir) isDealtWith(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if !pushed {
+	if !pushed || !belongs {
 		return w.notPushed(ctx, path, known, hidden)
 	}
 	if known {
