@@ -21,7 +21,10 @@ func (f *fault) Error() string {
 // process instead, and with it every other run.
 func Survive[T any](stage func() (T, error)) (out T, err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if met, ok := p.(*fault); ok { // what each handed on: where it was is known
+			err = met
+		} else if p != nil {
 			err = &fault{value: p, stack: debug.Stack()}
 		}
 	}()

@@ -18,6 +18,13 @@ func TestAPanicOfAStageIsAnErrorThatSaysWhere(t *testing.T) {
 	if f, ok := errors.AsType[*fault](err); !ok || done != 0 || !strings.Contains(f.Error(), "nil map") || !strings.Contains(f.Error(), "survive_test.go") {
 		t.Errorf("it came to %d, %v", done, err)
 	}
+	_, err = Survive(func() (int, error) {
+		each(1, []int{1}, func(int) { nowhere["x"] = 1 })
+		return 1, nil
+	})
+	if err == nil || strings.Count(err.Error(), "a fault of the program") != 1 {
+		t.Errorf("a panic of one step of several came to %v", err)
+	}
 	refused := errors.New("refused")
 	if done, err := Survive(func() (int, error) { return 2, refused }); done != 2 || !errors.Is(err, refused) {
 		t.Errorf("without a panic it came to %d, %v", done, err)
