@@ -142,7 +142,7 @@ func (p Problem) bullet() string {
 // line is the one to copy, for the kinds whose next step is a command.
 func (r Refused) line() string {
 	switch r.Kind {
-	case OlderPlan, UnknownPlan, NoDigest, Ambiguous, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, RevokedByHand, NoReview, ClockAhead:
+	case OlderPlan, UnknownPlan, NoDigest, Ambiguous, NothingWaits, PlanMoved, TargetMoved, MergedAlready, Edited, Revoked, RevokedByHand, NoReview, ClockAhead:
 		return ApproveLine(r.Op, r.Gate, r.Now)
 	case ForkNeedsHead:
 		return "chant plan " + r.Head
@@ -172,7 +172,7 @@ func (r Refused) explain() (what, next string) {
 		if r.Op == "" {
 			return "Nothing to do: no approval is waited for here.", Inline("chant explain") + " says where it stands."
 		}
-		return "Nothing to do: no approval is waited for at " + Inline(strings.TrimSpace(r.Op+" "+r.Gate)) + ".", "The note above says where this pull request stands."
+		return "Not counted: no approval is waited for at the gate this names. What waits is " + Inline(strings.TrimSpace(r.Op+" "+r.Gate)) + ".", "Read its plan, and if it is right, comment:"
 	case MergedAlready:
 		if r.Op == "" {
 			return "Not counted: this pull request is merged, and no approval is waited for now.", Inline("chant explain") + " says where it stands."
