@@ -59,8 +59,8 @@ func (s *stream) close() {
 
 func (s *stream) bytes() []byte { return s.kept.Bytes() }
 
-// maxLine bounds a line handed on in bytes; a longer one arrives in pieces.
-const maxLine = 64 << 10
+// MaxLine bounds a line handed on in bytes; a longer one arrives in pieces.
+const MaxLine = 64 << 10
 
 // lineSplitter hands on whole lines without their line ends.
 type lineSplitter struct {
@@ -72,7 +72,7 @@ func (l *lineSplitter) write(b []byte) {
 	for len(b) > 0 {
 		line, rest, found := bytes.Cut(b, []byte{'\n'})
 		l.partial = append(l.partial, line...)
-		if found || len(l.partial) >= maxLine {
+		if found || len(l.partial) >= MaxLine {
 			l.flushLine(found)
 		}
 		b = rest

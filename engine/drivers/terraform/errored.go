@@ -13,6 +13,7 @@ import (
 
 	"github.com/chant-bot/chant/engine"
 	"github.com/chant-bot/chant/engine/digest"
+	"github.com/chant-bot/chant/engine/drivers/exec"
 )
 
 // erroredFile is where the tool writes a state that the backend did not take, in the
@@ -172,9 +173,14 @@ var errPrinted = engine.Tell(errors.New("the tool could write the state nowhere 
 // isPrinted tells that there is a state in what the tool printed.
 func isPrinted(text []byte) bool { return bytes.Contains(withoutState(text), []byte(stateLeftOut)) }
 
-// statesBegin are the first lines of a state that the tool prints where it can write it
+// statesBegin are the first lines of a state that terraform prints where it can write it
 // nowhere: it holds every secret that the root has.
 var statesBegin = [...]string{"{", `  "version": `}
+
+// isStateLine tells that a line is a state as tofu prints it: whole in one line.
+func isStateLine(line string) bool {
+	return strings.HasPrefix(line, `{"`) && strings.Contains(line, `"lineage":`)
+}
 
 const stateLeftOut = "(a state is left out here)"
 
@@ -205,11 +211,14 @@ func shownLines(to engine.Sink) func(stream, line string) {
 
 // statesOut is a sink that lets lines through to another one, but no state.
 func statesOut(to engine.Sink) engine.Sink {
-	begun, within := false, false
+	begun, within, goesOn := false, false, false
 	return func(line string) {
 		was := begun
 		begun = false
 		switch {
+		case goesOn: // a long line comes in pieces
+			goesOn = len(line) >= exec.MaxLine
+			return
 		case within:
 			within = line != "}"
 			return
@@ -220,10 +229,14 @@ func statesOut(to engine.Sink) engine.Sink {
 		case was:
 			to(statesBegin[0])
 		}
-		if line == statesBegin[0] {
+		switch {
+		case line == statesBegin[0]:
 			begun = true // what it begins the next line tells
-			return
+		case isStateLine(line):
+			goesOn = len(line) >= exec.MaxLine
+			to(stateLeftOut)
+		default:
+			to(line)
 		}
-		to(line)
 	}
 }

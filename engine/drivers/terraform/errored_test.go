@@ -413,6 +413,25 @@ func TestAStateThatIsPrintedIsShownToNobody(t *testing.T) {
 	}
 }
 
+// tofu prints it in one line, which comes in pieces where it is long.
+func TestAStateThatIsPrintedInOneLineIsShownToNobody(t *testing.T) {
+	t.Parallel()
+	const begins = `{"version":4,"serial":1,"lineage":"l","outputs":{"secret":"hunter2"},`
+	long := begins + strings.Repeat("x", exec.MaxLine)
+	var got []string
+	show := shownLines(func(line string) { got = append(got, line) })
+	for _, line := range []string{"Error: x", long, strings.Repeat("hunter2", exec.MaxLine), "hunter2}", "{", begins + "}", `{"code":403}`} {
+		show("stderr", line)
+	}
+	want := []string{"Error: x", stateLeftOut, "{", stateLeftOut, `{"code":403}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text := string(withoutState([]byte("Error: x\n" + long + "hunter2}\nhow to go on\n"))); strings.Contains(text, "hunter2") || !strings.HasPrefix(text, "Error: x\n"+stateLeftOut+"\n") {
+		t.Errorf("people are shown %q", text)
+	}
+}
+
 // The lines of the other stream may come at any place of it.
 func TestAStateThatIsPrintedIsNotShownBetweenOtherLines(t *testing.T) {
 	t.Parallel()
